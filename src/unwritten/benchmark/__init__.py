@@ -1,0 +1,1 @@
+"""Words, letter clips, synthesis, manifest, protocols and splits, audit."""

@@ -1,0 +1,44 @@
+"""The ``unwritten`` command. Each subcommand is a module here with ``add_arguments(parser)`` and ``run(arguments)``.
+
+Only the chosen subcommand's module is imported, so that ``unwritten --help`` is quick and one missing system library
+does not break the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from unwritten import __version__
+from unwritten.errors import UnwrittenError
+
+COMMANDS: dict[str, str] = {}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand; returns the exit status: 0 done, 1 the work could not be done, 2 bad usage."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    parser = argparse.ArgumentParser(prog="unwritten", description=__doc__.splitlines()[0])
+    parser.add_argument("--version", action="version", version=f"unwritten {__version__}")
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    chosen = next((word for word in argv if not word.startswith("-")), None)
+    module = None
+    for name, summary in COMMANDS.items():
+        subparser = subparsers.add_parser(name, help=summary, description=summary)
+        if name == chosen:
+            module = importlib.import_module(f"unwritten.cli.{name}")
+            module.add_arguments(subparser)
+    try:
+        arguments = parser.parse_args(argv)
+        assert module is not None
+        return int(module.run(arguments))
+    except UnwrittenError as error:
+        print(f"unwritten: {error}", file=sys.stderr)
+        return error.exit_status
+    except BrokenPipeError:
+        return 1
+    except KeyboardInterrupt:
+        print("unwritten: interrupted; finished files are whole, run the same command to go on", file=sys.stderr)
+        return 130

@@ -1,0 +1,1 @@
+"""From CTC emissions to words: greedy, exact length, lexicon."""

@@ -1,0 +1,1 @@
+"""Kinematics in numba, log-mel spectrograms in torchaudio, on one clock."""

@@ -1,0 +1,42 @@
+"""Files that are whole or not there: every output is written to a temporary name beside it, then renamed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from unwritten.errors import UnwrittenError
+
+
+def project_root() -> Path:
+    """Folder that holds ``conf/`` and ``checkpoints/``; the package is installed in editable mode from there."""
+    return Path(__file__).resolve().parents[2]
+
+
+@contextmanager
+def whole_file(path: Path | str) -> Iterator[Path]:
+    """Give a temporary path with the same suffix beside ``path`` and rename it to ``path`` when the block succeeds.
+
+    Raises:
+        UnwrittenError: the folder cannot be made or written, or the disk is full; nothing is left behind.
+    """
+    path = Path(path)
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+        os.replace(temporary, path)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UnwrittenError(f"{path}: cannot be written ({reason}); choose another place or free some space") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def digest_file(path: Path | str) -> str:
+    """SHA-256 of a file's content, in hexadecimal."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

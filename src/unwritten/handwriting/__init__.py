@@ -1,0 +1,1 @@
+"""UNIPEN, IAM-OnDB and InkML readers and simulated writers: all give Strokes."""

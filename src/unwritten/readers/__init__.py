@@ -1,0 +1,1 @@
+"""Readers: the baseline, multimodal models, blind guesses, recorded people. All give Answers."""

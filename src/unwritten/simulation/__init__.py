@@ -1,0 +1,1 @@
+"""From strokes to what a camera and a microphone would record."""

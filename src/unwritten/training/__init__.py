@@ -1,0 +1,1 @@
+"""Data modules, the feature store, training runs and sweeps."""

@@ -1,0 +1,217 @@
+"""The few types that every part passes on. T is the number of frames or samples in time.
+
+Coordinates have their origin at the centre of the top left pixel, x right and y down, unless a name says ``xy_mm``,
+which has y up. Absence is a mask: a value whose mask is False means nothing and is finite all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.floating]
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.integer]
+
+Modality = Literal["audio", "video", "av"]
+MODALITIES: tuple[Modality, ...] = get_args(Modality)
+Style = Literal["standard", "cursive", "retrace"]
+STYLES: tuple[Style, ...] = get_args(Style)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One picture of a video.
+
+    Attributes:
+        image: RGB uint8 ``[H, W, 3]`` as coded, with the container's rotation applied once.
+        time_s: presentation time in seconds, from the stream's PTS, first frame at 0.
+        sample_aspect_ratio: width of a pixel over its height, after rotation.
+    """
+
+    image: NDArray[np.uint8]
+    time_s: float
+    sample_aspect_ratio: float = 1.0
+
+
+@dataclass(frozen=True)
+class Track:
+    """Where the tip of the pen was in each frame of a clip.
+
+    Attributes:
+        time_s: ``[T]`` presentation time of each frame in seconds, strictly increasing.
+        tip_px: ``[T, 2]`` position of the tip in square pixels of the frame's height (x is multiplied by the sample
+            aspect ratio); finite everywhere, meaningful where ``visible``.
+        visible: ``[T]`` bool; False on black frames and wherever the tracker does not know.
+        confidence: ``[T]`` probability that the tip lies within 1 % of the frame's diagonal of ``tip_px``.
+        shot: ``[T]`` int, 0 for the first shot; a black frame belongs to the shot before it.
+        shaft_rad: ``[T]`` direction from the tip along the pen's shaft, radians, x right and y down.
+        contact: ``[T]`` probability that the pen is down on the paper.
+        size_px: width and height of the frame in square pixels.
+        sample_aspect_ratio: ``tip_px[:, 0] / sample_aspect_ratio`` is the column in the file's own pixels.
+        bridged: ``[T]`` bool; True where a short gap was filled in, None when nothing was.
+        writing_rad: direction in which writing progresses in the picture, radians (x right, y down); None if unknown.
+        mirrored: True when the picture shows the scene as a mirror does.
+    """
+
+    time_s: FloatArray
+    tip_px: FloatArray
+    visible: BoolArray
+    confidence: FloatArray
+    shot: IntArray
+    shaft_rad: FloatArray
+    contact: FloatArray
+    size_px: tuple[float, float]
+    sample_aspect_ratio: float = 1.0
+    bridged: BoolArray | None = None
+    writing_rad: float | None = None
+    mirrored: bool = False
+
+    def __len__(self) -> int:
+        return len(self.time_s)
+
+    @property
+    def diagonal_px(self) -> float:
+        """Length of the frame's diagonal in square pixels."""
+        return float(np.hypot(*self.size_px))
+
+
+@dataclass(frozen=True)
+class Strokes:
+    """One sample of handwriting as a tablet records it.
+
+    Attributes:
+        time_s: ``[T]`` seconds, increasing.
+        xy_mm: ``[T, 2]`` pen position in millimetres, x right, y **up**.
+        pen_down: ``[T]`` bool.
+        label: what was written.
+        writer: who wrote it; groups of a split are made of it.
+        source: where the sample came from, for provenance.
+    """
+
+    time_s: FloatArray
+    xy_mm: FloatArray
+    pen_down: BoolArray
+    label: str = ""
+    writer: str = ""
+    source: str = ""
+
+    def __len__(self) -> int:
+        return len(self.time_s)
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What a camera and a microphone give of one clip: the input of features, from files or from a simulation.
+
+    Attributes:
+        track: the pen's track, None without video.
+        waveform: float32 ``[N]`` mono sound, None without sound.
+        sample_rate_hz: rate of ``waveform``.
+        audio_offset_s: time of the first sample on the track's clock.
+    """
+
+    track: Track | None = None
+    waveform: FloatArray | None = None
+    sample_rate_hz: int = 16_000
+    audio_offset_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Features:
+    """The model's input: two streams on one clock of ``rate_hz`` frames a second.
+
+    Attributes:
+        kinematics: float32 ``[T, K]``, columns as in ``features.kinematics.CHANNELS``.
+        kinematics_mask: ``[T]`` bool, False where no track is known.
+        spectrogram: float32 ``[T, M]`` log-mel energies.
+        spectrogram_mask: ``[T]`` bool, False where there is no sound.
+        shot: ``[T]`` int shot number on the same clock.
+        rate_hz: frames a second of both streams.
+    """
+
+    kinematics: NDArray[np.float32]
+    kinematics_mask: BoolArray
+    spectrogram: NDArray[np.float32]
+    spectrogram_mask: BoolArray
+    shot: IntArray
+    rate_hz: float
+
+    def __len__(self) -> int:
+        return len(self.kinematics)
+
+
+@dataclass(frozen=True)
+class Clip:
+    """One item to read: a word that somebody wrote, in up to three modalities.
+
+    Attributes:
+        id: unique within a benchmark, stable over runs, e.g. ``words/standard/above``.
+        files: path of the file for each modality that exists; empty for simulated clips that live in memory.
+        style: ``standard``, ``cursive``, ``retrace``, or another name.
+        word: the truth, None when unknown.
+        source: ``letter``, ``synthetic``, ``live``, ``simulated`` or ``own``.
+        writer: who wrote it, as far as known.
+        letter_clips: ids of the letter clips that a synthetic word is made of, in order; the intervals' groups.
+        recording: the simulated recording, None for files.
+    """
+
+    id: str
+    files: Mapping[Modality, Path] = field(default_factory=dict)
+    style: str = ""
+    word: str | None = None
+    source: str = "own"
+    writer: str = ""
+    letter_clips: tuple[str, ...] = ()
+    recording: Recording | None = None
+
+    @property
+    def modalities(self) -> tuple[Modality, ...]:
+        """The modalities that this clip can be read in, in the order audio, video, av."""
+        if self.recording is not None:
+            has_sound, has_track = self.recording.waveform is not None, self.recording.track is not None
+            has = {"audio": has_sound, "video": has_track, "av": has_sound and has_track}
+            return tuple(modality for modality in MODALITIES if has[modality])
+        return tuple(modality for modality in MODALITIES if modality in self.files)
+
+
+State = Literal["answered", "refused", "blocked", "empty", "malformed", "failed"]
+STATES: tuple[State, ...] = get_args(State)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one reader said of one clip in one modality.
+
+    Attributes:
+        item: ``Clip.id``.
+        reader: the reader's name in tables.
+        modality: what the reader was given.
+        raw: the reply as it came; for the baseline its greedy letters.
+        word: the lower-case word taken from it, empty when there is none.
+        candidates: words with probabilities, best first.
+        state: ``answered`` or why there is no answer.
+        seconds: wall time of this answer.
+        tokens_in, tokens_out, cost: what a paid model counted (cost in US dollars); None for others.
+        error: one line, empty when there was none.
+        details: further facts to keep (letter times, media sent, finish reason), JSON-serialisable.
+    """
+
+    item: str
+    reader: str
+    modality: Modality
+    raw: str = ""
+    word: str = ""
+    candidates: tuple[tuple[str, float], ...] = ()
+    state: State = "answered"
+    seconds: float = 0.0
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost: float | None = None
+    error: str = ""
+    details: Mapping[str, object] = field(default_factory=dict)

@@ -1,0 +1,34 @@
+"""What the tests share: where the real clips and the handwriting corpus lie, when they are there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+def _shared_folder(name: str) -> Path:
+    root = Path(os.environ.get("UNWRITTEN_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+    folder = root / "data" / name
+    if not folder.is_dir():
+        pytest.skip(f"{folder} is not there; set UNWRITTEN_SHARED to the folder that holds data/{name}")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def sample_clips() -> Path:
+    """Folder of real benchmark clips."""
+    return _shared_folder("unwritten-samples")
+
+
+@pytest.fixture(scope="session")
+def ground_truth() -> Path:
+    """Folder of pen tips, shots and views marked by eye on those clips."""
+    return _shared_folder("ground_truth")
+
+
+@pytest.fixture(scope="session")
+def unipen() -> Path:
+    """Folder of the UNIPEN corpus."""
+    return _shared_folder("unipen")
