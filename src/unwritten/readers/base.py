@@ -1,0 +1,52 @@
+"""What everything that can read a clip looks like.
+
+A reader's node in the configuration lives in ``conf/reader/NAME.yaml``. Its first line, ``# @package reader.NAME`` (a dot
+in the name written as ``_``), gives every reader a node of its own, so that ``reader=NAME`` and ``reader=[A,B]`` compose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol, runtime_checkable
+
+from unwritten.types import Answer, Clip, Modality
+
+
+@runtime_checkable
+class Reader(Protocol):
+    """A clip goes in, an answer comes out.
+
+    Attributes:
+        name: the reader's name in tables, e.g. ``ctc`` or ``blind-constant``.
+
+    A reader may also have ``protocol`` (str; the evaluation's setting when absent), ``fingerprint`` (str; what else its
+    answers depend on, such as the digest of a checkpoint) and ``asked(clips, modality)`` (the clips that it was asked;
+    all when absent): people answer a sample, and what nobody asked them is no failure.
+    """
+
+    name: str
+
+    def modalities(self) -> tuple[Modality, ...]:
+        """The modalities that this reader can take."""
+        ...
+
+    def read(self, clips: Sequence[Clip], modality: Modality) -> Iterator[Answer]:
+        """Yield one answer for each clip as it comes, in any order.
+
+        A clip that cannot be read is an answer with ``state="failed"`` and a one-line ``error``. Truth may be used only
+        for what the protocol tells every reader: the number of letters.
+        """
+        ...
+
+
+def failed_answer(
+    clip: Clip, reader: str, modality: Modality, error: BaseException | str, seconds: float = 0.0
+) -> Answer:
+    """The answer of a reader that could not read a clip; ``error`` is folded to one line."""
+    line = " ".join(str(error).split()) or type(error).__name__
+    return Answer(clip.id, reader, modality, state="failed", seconds=seconds, error=line[:500])
+
+
+def number_of_letters(clip: Clip) -> int | None:
+    """The length of the word, which every reader is told; None when the truth is unknown."""
+    return len(clip.word) if clip.word else None
