@@ -1,7 +1,7 @@
 """What everything that can read a clip looks like.
 
-A reader's node in the configuration lives in ``conf/reader/NAME.yaml``. Its first line, ``# @package reader.NAME`` (a dot
-in the name written as ``_``), gives every reader a node of its own, so that ``reader=NAME`` and ``reader=[A,B]`` compose.
+A reader's node in the configuration lies in ``conf/reader/NAME.yaml``. Its first line, ``# @package reader.NAME`` (a
+dot in NAME written as ``_``), gives each its own node, so that ``reader=NAME`` and ``reader=[A,B]`` compose.
 """
 
 from __future__ import annotations
