@@ -1,0 +1,52 @@
+"""Convolutional encoders of one stream. B is the batch, T frames at the features' rate, U emission frames, C channels.
+
+Dilated residual convolutions instead of recurrence: they learn this task several times faster on a CPU and see about
+1.3 s to either side, a letter and its neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+
+class ResidualBlock(nn.Module):
+    """Normalise, convolve with a dilation, mix the channels, add.
+
+    Frames beyond the end of an item are zeroed before every convolution, so that its result does not depend on what it
+    was batched with.
+    """
+
+    def __init__(self, channels: int, dilation: int, kernel: int = 3, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(channels)
+        self.conv = nn.Conv1d(channels, channels, kernel, padding=dilation * (kernel // 2), dilation=dilation)
+        self.mix = nn.Linear(channels, channels)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, inside: Tensor) -> Tensor:
+        """``x [B, U, C]``, ``inside [B, U, 1]`` 1 up to the item's length -> ``[B, U, C]``."""
+        y = self.conv((self.norm(x) * inside).transpose(1, 2)).transpose(1, 2)
+        return x + self.dropout(self.mix(F.gelu(y)))
+
+
+class StreamEncoder(nn.Module):
+    """One modality's features at the features' rate to hidden states at half that rate."""
+
+    def __init__(self, inputs: int, channels: int, dilations: Sequence[int], dropout: float) -> None:
+        super().__init__()
+        # The mask is one more input: a missing frame differs from one that holds zeros.
+        self.stem = nn.Conv1d(inputs + 1, channels, kernel_size=5, stride=2, padding=2)
+        self.blocks = nn.ModuleList(ResidualBlock(channels, dilation, dropout=dropout) for dilation in dilations)
+        self.norm = nn.LayerNorm(channels)
+
+    def forward(self, x: Tensor, present: Tensor, inside: Tensor) -> Tensor:
+        """``x [B, T, K]``, ``present [B, T]`` bool, ``inside [B, U, 1]`` -> ``[B, U, C]`` with U = ceil(T / 2)."""
+        mask = present.unsqueeze(-1).to(x.dtype)
+        hidden = F.gelu(self.stem(torch.cat((x * mask, mask), dim=-1).transpose(1, 2)).transpose(1, 2))
+        for block in self.blocks:
+            hidden = block(hidden, inside)
+        return self.norm(hidden)

@@ -1,0 +1,196 @@
+"""From the pen's motion to the track that the tracker would give of a film of it.
+
+T is the number of video frames, N the number of samples of the motion.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+
+from unwritten.simulation.motion import MOTION_RATE_HZ, Motion
+from unwritten.types import Track
+
+
+@dataclass(frozen=True)
+class CameraSettings:
+    """Views, frame rates and the errors of the tracker. Lengths in px refer to a frame with a 550 px diagonal.
+
+    Attributes:
+        frame_rates_hz: one is drawn per clip.
+        letter_px: median height of the writer's letters in the picture.
+        letter_px_spread: standard deviation of its logarithm.
+        direction_error_rad: standard deviation of the error of the direction of writing.
+        shot_rotation_rad: of the further rotation from shot to shot.
+        shot_scale_spread: of the logarithm of the further scale from shot to shot: each shot is cropped anew.
+        aspect_spread: of the logarithm of height against width: the camera looks at the paper from the side.
+        shear: standard deviation of the shear.
+        perspective: standard deviation of the change of scale per letter height.
+        jitter_px: median white error of the tip; its logarithm spreads by 0.5.
+        wander_px: median size of the slow error; its logarithm spreads by 0.5.
+        wander_s: time constant of the slow error.
+        blur_s: standard deviation in seconds of the Gaussian that exposure and smoothing amount to.
+        dropout_rate_hz: gaps per second.
+        dropout_s: mean length of a gap.
+        black_probability: of black frames at a join.
+        jump_rate_hz: how often the tip is taken for another part of the pen for a few frames.
+        jump_px: size of such an error.
+    """
+
+    frame_rates_hz: tuple[float, ...] = (24.0, 25.0, 30000 / 1001, 30.0, 30.0, 50.0, 60000 / 1001, 60000 / 1001)
+    letter_px: float = 35.0
+    letter_px_spread: float = 0.35
+    direction_error_rad: float = 0.12
+    shot_rotation_rad: float = 0.06
+    shot_scale_spread: float = 0.15
+    aspect_spread: float = 0.18
+    shear: float = 0.12
+    perspective: float = 0.03
+    jitter_px: float = 0.35
+    wander_px: float = 0.5
+    wander_s: float = 0.25
+    blur_s: float = 0.012
+    dropout_rate_hz: float = 0.05
+    dropout_s: float = 0.12
+    black_probability: float = 0.3
+    jump_rate_hz: float = 0.02
+    jump_px: float = 12.0
+
+
+_WIDTH_PX, _HEIGHT_PX = 270.0, 480.0
+_WRITING_RAD = float(np.arctan2(-0.94, -0.34))  # the camera looks from across the table, as in the benchmark
+
+
+def film(motion: Motion, letter_height_mm: float, settings: CameraSettings, rng: np.random.Generator) -> Track:
+    """Film a motion and track its tip, with the errors of both.
+
+    Args:
+        motion: ``[N]`` samples, in one or more shots.
+        letter_height_mm: the writer's usual letter height, which sets the picture's scale for all shots.
+        settings: views and errors.
+        rng: every choice follows from it.
+
+    Returns:
+        A Track ``[T]`` in a 270 x 480 px frame.
+    """
+    rate_hz = settings.frame_rates_hz[int(rng.integers(len(settings.frame_rates_hz)))]
+    shots = int(motion.shot[-1]) + 1
+    px_per_mm = settings.letter_px * np.exp(rng.normal(0.0, settings.letter_px_spread)) / max(letter_height_mm, 0.1)
+    direction_rad = _WRITING_RAD + rng.normal(0.0, 0.1)
+    error_rad = rng.normal(0.0, settings.direction_error_rad)
+    aspect = np.exp(rng.normal(0.0, settings.aspect_spread))
+    shear = rng.normal(0.0, settings.shear)
+    # [x right, y up] of the writer to [x right, y down] of the picture: squash and shear, then turn.
+    squash = np.array([[np.sqrt(aspect), shear], [0.0, 1.0 / np.sqrt(aspect)]]) * px_per_mm
+    matrices = np.empty((shots, 2, 2))
+    for shot in range(shots):
+        angle = direction_rad + error_rad + rng.normal(0.0, settings.shot_rotation_rad)
+        turn = np.array([[np.cos(angle), np.sin(angle)], [np.sin(angle), -np.cos(angle)]])
+        scale = np.exp(rng.normal(0.0, settings.shot_scale_spread)) if shots > 1 else 1.0
+        matrices[shot] = scale * turn @ squash
+    perspective = rng.normal(0.0, settings.perspective, 2) / max(letter_height_mm, 0.1)
+    jitter = settings.jitter_px * np.exp(rng.normal(0.0, 0.5))
+    wander = settings.wander_px * np.exp(rng.normal(0.0, 0.5))
+    time_s = np.arange(max(2, int(motion.duration_s * rate_hz))) / rate_hz
+    xy, visible, shot = _film(
+        np.ascontiguousarray(motion.xy_mm, dtype=np.float64),
+        np.ascontiguousarray(motion.shot, dtype=np.int64),
+        time_s,
+        matrices,
+        perspective,
+        rng.normal(size=(len(time_s), 4)),
+        rng.random((len(time_s), 4)),
+        jitter,
+        wander,
+        float(np.exp(-1.0 / (rate_hz * settings.wander_s))),
+        settings.blur_s,
+        settings.dropout_rate_hz / rate_hz,
+        settings.dropout_s * rate_hz,
+        settings.black_probability,
+        settings.jump_rate_hz / rate_hz,
+        settings.jump_px,
+    )
+    shaft_rad = direction_rad + np.deg2rad(120.0)
+    return Track(
+        time_s=time_s,
+        tip_px=xy + np.array([_WIDTH_PX / 2, _HEIGHT_PX / 2]),
+        visible=visible,
+        confidence=np.where(visible, 0.9, 0.0),
+        shot=shot,
+        shaft_rad=np.full(len(time_s), shaft_rad),
+        contact=np.full(len(time_s), 0.5),
+        size_px=(_WIDTH_PX, _HEIGHT_PX),
+        writing_rad=direction_rad,
+    )
+
+
+@numba.njit(cache=True, nogil=True)
+def _film(xy, shot, time_s, matrices, perspective, normal, uniform, jitter, wander, keep, blur_s, drop_p, drop_frames, black_p, jump_p, jump_px):  # type: ignore[no-untyped-def]
+    count, n = len(time_s), len(xy)
+    out = np.zeros((count, 2))
+    visible = np.ones(count, dtype=np.bool_)
+    number = np.zeros(count, dtype=np.int64)
+    centre = np.zeros((len(matrices), 2))
+    weight = np.zeros(len(matrices))
+    for i in range(n):
+        centre[shot[i], 0] += xy[i, 0]
+        centre[shot[i], 1] += xy[i, 1]
+        weight[shot[i]] += 1.0
+    reach = max(1, int(2.0 * blur_s * 200.0))
+    wx, wy = 0.0, 0.0
+    gap, jump, black = 0, 0, 0
+    jx, jy = 0.0, 0.0
+    fresh = np.sqrt(1.0 - keep * keep)
+    for f in range(count):
+        i = min(n - 1, int(round(time_s[f] * 200.0)))
+        s = shot[i]
+        number[f] = s
+        sx, sy, total = 0.0, 0.0, 0.0
+        for k in range(-reach, reach + 1):
+            j = i + k
+            if j < 0 or j >= n or shot[j] != s:
+                continue
+            w = np.exp(-0.5 * (k / (200.0 * blur_s)) ** 2) if blur_s > 0 else (1.0 if k == 0 else 0.0)
+            sx += w * xy[j, 0]
+            sy += w * xy[j, 1]
+            total += w
+        px = sx / total - centre[s, 0] / weight[s]
+        py = sy / total - centre[s, 1] / weight[s]
+        zoom = 1.0 + perspective[0] * px + perspective[1] * py
+        zoom = min(max(zoom, 0.6), 1.6)
+        px, py = px * zoom, py * zoom
+        new_shot = f == 0 or number[f - 1] != s
+        if new_shot:
+            wx, wy = normal[f, 2], normal[f, 3]
+            jump, gap = 0, 0
+            if f > 0 and uniform[f, 3] < black_p:
+                # Black frames belong to the shot before the join.
+                for b in range(1, 1 + int(1 + 4 * uniform[f, 2])):
+                    if f - b >= 0:
+                        visible[f - b] = False
+        else:
+            wx = keep * wx + fresh * normal[f, 2]
+            wy = keep * wy + fresh * normal[f, 3]
+        if gap > 0:
+            gap -= 1
+            visible[f] = False
+        elif uniform[f, 0] < drop_p:
+            gap = int(-drop_frames * np.log(max(uniform[f, 2], 1e-9)))
+            visible[f] = False
+        if jump > 0:
+            jump -= 1
+        elif uniform[f, 1] < jump_p:
+            jump = 1 + int(4 * uniform[f, 2])
+            jx = jump_px * (uniform[f, 3] - 0.5) * 2.0
+            jy = jump_px * (uniform[f, 2] - 0.5) * 2.0
+        out[f, 0] = matrices[s, 0, 0] * px + matrices[s, 0, 1] * py + jitter * normal[f, 0] + wander * wx
+        out[f, 1] = matrices[s, 1, 0] * px + matrices[s, 1, 1] * py + jitter * normal[f, 1] + wander * wy
+        if jump > 0:
+            out[f, 0] += jx
+            out[f, 1] += jy
+    return out, visible, number
+
+
+assert MOTION_RATE_HZ == 200.0  # the kernel's grid
