@@ -1,1 +1,6 @@
-"""From frames to a Track: nib, hand, shots, smoothing, canonical view, overlay and ink."""
+"""From a clip to the track of the pen's tip: nib, flow and shots by OpenCV, the hand by MediaPipe where it is needed."""
+
+from unwritten.tracking.settings import TrackerSettings
+from unwritten.tracking.tracker import track, track_frames
+
+__all__ = ["TrackerSettings", "track", "track_frames"]

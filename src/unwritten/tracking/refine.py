@@ -1,0 +1,117 @@
+"""The tip to a fraction of a pixel: the axis of the cone from both its edges, then where it leaves the dark end."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unwritten.tracking.nib import along_shaft
+
+_FIRST, _ROWS = -24.0, 76  # rows of the view, fine pixels: from ahead of the tip to well up the cone
+_SIDE = 28  # columns to either side
+
+
+class Refined(NamedTuple):
+    """A refined tip, fine pixels.
+
+    Attributes:
+        tip: ``[2]``.
+        axis: ``[2]`` unit vector up the shaft.
+        width: width of the nib behind the tip.
+        misfit: how far the edges stray from straight lines, the tip's uncertainty.
+    """
+
+    tip: NDArray[np.float64]
+    axis: NDArray[np.float64]
+    width: float
+    misfit: float
+
+
+def _line(u: NDArray[np.float64], v: NDArray[np.float64]) -> tuple[float, float, float]:
+    """Robust line v = a + b u by reweighted least squares; returns a, b and the median absolute residual."""
+    weight = np.ones_like(u)
+    a = b = 0.0
+    residual = np.zeros_like(u)
+    for _ in range(5):
+        total = weight.sum()
+        mean_u, mean_v = (weight * u).sum() / total, (weight * v).sum() / total
+        spread = (weight * (u - mean_u) ** 2).sum()
+        b = (weight * (u - mean_u) * (v - mean_v)).sum() / max(spread, 1e-9)
+        a = mean_v - b * mean_u
+        residual = np.abs(v - a - b * u)
+        weight = 1 / np.maximum(residual, 0.3)
+    return a, b, float(np.median(residual))
+
+
+def _first_above(profile: NDArray[np.float64], level: NDArray[np.float64] | float) -> NDArray[np.float64]:
+    """Sub-pixel index along axis 1 where each row of ``profile`` first rises above ``level``; NaN where it never does."""
+    above = profile > np.asarray(level)
+    index = above.argmax(1)
+    rows = np.arange(len(profile))
+    previous = np.maximum(index - 1, 0)
+    low, high = profile[rows, previous], profile[rows, index]
+    crossing = previous + (level - low) / np.maximum(high - low, 1e-6)
+    return np.where(above.any(1) & (index > 0), crossing, np.nan)
+
+
+def refine(
+    fine: NDArray[np.uint8], paper: float, tip: NDArray[np.float64], axis: NDArray[np.float64], tip_level: float
+) -> Refined | None:
+    """Refine a candidate on the fine plane; None where the picture shows no cone there.
+
+    Args:
+        fine: luma uint8 ``[2h, 2w]``.
+        paper: the paper's luma about the tip.
+        tip: ``[2]`` fine pixels, within some 8 px of the truth.
+        axis: ``[2]`` unit vector up the shaft, within some 20 degrees.
+        tip_level: where the outline lies between the core's darkness (0) and the paper (1).
+    """
+    width, misfit = 0.0, 0.0
+    for _ in range(2):
+        view = along_shaft(fine, tip, axis, (_FIRST, 1.0, _ROWS), (-_SIDE, 1.0, 2 * _SIDE + 1), 255)
+        view = view.astype(np.float64)
+        start = int(-_FIRST)
+        core = float(np.percentile(view[start + 4 : start + 36, _SIDE - 3 : _SIDE + 4], 25))
+        if paper - core < 12:
+            return None
+        level = core + tip_level * (paper - core)
+        stations = np.arange(start + 8, start + 42)
+        right = _first_above(view[stations, _SIDE:], level)
+        left = _first_above(view[stations, _SIDE::-1], level)
+        u = stations + _FIRST
+        good_right, good_left = np.isfinite(right), np.isfinite(left)
+        if good_right.sum() < 8 or good_left.sum() < 8:
+            return None
+        a_right, b_right, r_right = _line(u[good_right], right[good_right])
+        a_left, b_left, r_left = _line(u[good_left], -left[good_left])
+        a, b = (a_right + a_left) / 2, (b_right + b_left) / 2
+        width = (a_right - a_left) + 20 * (b_right - b_left)
+        misfit = max(r_right, r_left)
+        # Along the axis from inside the cone outwards, averaged over the middle of its width.
+        back = np.arange(16.0, _FIRST, -0.5)
+        half = max(0.2 * width, 1.0)
+        columns = (a + b * back)[:, None] + np.linspace(-half, half, 5)[None] + _SIDE
+        rows = np.clip(back - _FIRST, 0, _ROWS - 1.001)[:, None] * np.ones((1, 5))
+        columns = np.clip(columns, 0, 2 * _SIDE - 0.001)
+        r0, c0 = rows.astype(int), columns.astype(int)
+        fr, fc = rows - r0, columns - c0
+        sampled = (
+            view[r0, c0] * (1 - fr) * (1 - fc)
+            + view[r0 + 1, c0] * fr * (1 - fc)
+            + view[r0, c0 + 1] * (1 - fr) * fc
+            + view[r0 + 1, c0 + 1] * fr * fc
+        )
+        crossing = _first_above(sampled.mean(1)[None], level)[0]
+        if not np.isfinite(crossing):
+            return None
+        u_tip = 16.0 - 0.5 * crossing
+        v_tip = a + b * u_tip
+        normal = np.array([-axis[1], axis[0]])
+        tip = tip + u_tip * axis + v_tip * normal
+        axis = axis + b * normal
+        axis = axis / np.hypot(*axis)
+        if abs(u_tip) > 22 or abs(v_tip) > 16:
+            return None
+    return Refined(tip, axis, width, misfit)

@@ -1,0 +1,106 @@
+"""Where one take ends and the next begins: black frames, and cuts.
+
+Within a take the picture changes smoothly: the difference between two frames is much like that between the next two, and
+what has texture is found again close by. At a cut the difference stands out from its neighbours and texture is lost.
+"""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from unwritten.tracking.settings import TrackerSettings
+from unwritten.types import BoolArray
+
+_TILE = 16  # pixels of the half-size working plane
+_SEARCH = 3  # how far a tile may move between frames before it counts as changed, same pixels
+_NEIGHBOURS = 2  # frames before and after whose change a cut must stand out from
+
+
+def is_black(luma: NDArray[np.uint8], black_level: float) -> bool:
+    """True when a full-range luma plane shows nothing: dark on average, and no bright spot.
+
+    Args:
+        luma: uint8 ``[h, w]``.
+        black_level: mean luma below which a frame may be black.
+    """
+    return float(luma.mean()) < black_level and float(np.percentile(luma[::4, ::4], 99)) < 3 * black_level
+
+
+def similarity(before: NDArray[np.uint8], after: NDArray[np.uint8]) -> float:
+    """Share of the textured tiles of ``before`` that are found again in ``after`` near the same place, in [0, 1].
+
+    A tile is found when its normalised correlation with some place within reach exceeds 0.9, so changes of exposure
+    do not matter, and a moving hand costs only its own fast tiles. Plain paper says nothing and is left out.
+
+    Args:
+        before, after: luma uint8 ``[h, w]`` of the same size.
+    """
+    first, second = (cv2.resize(x, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA) for x in (before, after))
+    second = cv2.copyMakeBorder(second, _SEARCH, _SEARCH, _SEARCH, _SEARCH, cv2.BORDER_REPLICATE)
+    height, width = first.shape
+    found = textured = 0
+    for top in range(0, height - _TILE + 1, _TILE):
+        for left in range(0, width - _TILE + 1, _TILE):
+            tile = first[top : top + _TILE, left : left + _TILE]
+            if tile.std() < 6:
+                continue
+            textured += 1
+            area = second[top : top + _TILE + 2 * _SEARCH, left : left + _TILE + 2 * _SEARCH]
+            found += float(cv2.matchTemplate(area, tile, cv2.TM_CCOEFF_NORMED).max()) > 0.9
+    return found / textured if textured else 1.0
+
+
+class ShotFinder:
+    """Collects what tells shots apart from a stream of frames and numbers the shots at its end."""
+
+    def __init__(self, settings: TrackerSettings) -> None:
+        self._settings = settings
+        self._last: NDArray[np.uint8] | None = None
+        self._black: list[bool] = []
+        self._change: list[float] = []  # mean difference from the last frame that was not black
+        self._kept: list[float] = []  # similarity to that frame
+
+    def add(self, luma: NDArray[np.uint8]) -> bool:
+        """Look at the next frame; True when it is black.
+
+        Args:
+            luma: uint8 ``[h, w]``, full range.
+        """
+        black = is_black(luma, self._settings.black_level)
+        change, kept = 0.0, 1.0
+        if not black:
+            if self._last is not None and self._last.shape == luma.shape:
+                change = float(cv2.absdiff(self._last, luma).mean())
+                # Most frames need no closer look: they change little, or as much as those before them.
+                recent = max(self._change[-_NEIGHBOURS:], default=0.0)
+                if self._black[-1] or change > max(self._settings.cut_change, 1.5 * recent) or change > 15:
+                    kept = similarity(self._last, luma)
+            elif self._last is not None:
+                change, kept = 255.0, 0.0
+            self._last = luma
+        self._black.append(black)
+        self._change.append(change)
+        self._kept.append(kept)
+        return black
+
+    def shots(self) -> tuple[NDArray[np.int64], BoolArray]:
+        """Shot number ``[T]`` and black mask ``[T]``; a black frame belongs to the shot before it."""
+        black = np.array(self._black, bool)
+        shot = np.zeros(len(black), np.int64)
+        shown = np.flatnonzero(~black)
+        change = np.array(self._change)[shown]
+        kept = np.array(self._kept)[shown]
+        for k in range(1, len(shown)):
+            around = np.r_[change[max(1, k - _NEIGHBOURS) : k], change[k + 1 : k + 1 + _NEIGHBOURS]]
+            spike = change[k] / max(float(around.max(initial=0.0)), 0.3)
+            after_black = shown[k] - shown[k - 1] > 1
+            if after_black:
+                cut = kept[k] < 0.9
+            else:
+                stands_out = spike > self._settings.cut_spike and kept[k] < 0.85
+                cut = change[k] > self._settings.cut_change and (stands_out or (kept[k] < 0.3 and spike > 0.8))
+            if cut:
+                shot[shown[k] :] += 1
+        return shot, black
