@@ -1,0 +1,124 @@
+"""Opening a media file, or one part of it, with errors that name the file and the fix."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import av
+import av.error
+import av.stream
+from av.container import InputContainer
+
+from unwritten.errors import UnwrittenError
+from unwritten.media.parts import Part
+
+# A playlist under a media name must not make the reader fetch other files or addresses.
+_OPTIONS = {"protocol_whitelist": "file"}
+# libav shows any text named .txt as a terminal recording; that is never a clip.
+_NOT_MEDIA = {"tty", "concat", "ffmetadata", "srt", "webvtt", "ass"}
+
+
+class ByteRange(io.RawIOBase):
+    """A read-only window of ``size`` bytes from ``offset`` of a binary file, for decoders that want a file."""
+
+    def __init__(self, stream: IO[bytes], offset: int, size: int) -> None:
+        self._stream, self._offset, self._size, self._position = stream, offset, size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        origin = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
+        self._position = max(0, origin + offset)
+        return self._position
+
+    def read(self, size: int = -1) -> bytes:
+        left = max(0, self._size - self._position)
+        size = left if size is None or size < 0 else min(size, left)
+        self._stream.seek(self._offset + self._position)
+        data = self._stream.read(size)
+        self._position += len(data)
+        return data
+
+
+def check_file(path: Path | str) -> Path:
+    """Return ``path`` as a Path when it is a readable file that is not empty.
+
+    Raises:
+        UnwrittenError: it is missing, a folder, empty or unreadable.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise UnwrittenError(f"{path}: is a folder; give one clip")
+    if not path.exists():
+        raise UnwrittenError(f"{path}: no such file; check its name")
+    try:
+        with path.open("rb") as stream:
+            if not stream.read(1):
+                raise UnwrittenError(f"{path}: is empty (0 bytes); copy or download it again")
+    except OSError as error:
+        raise UnwrittenError(f"{path}: cannot be opened ({error.strerror}); check its permissions") from error
+    return path
+
+
+@contextmanager
+def open_container(path: Path, part: Part | None = None) -> Iterator[InputContainer]:
+    """Open a file, or one part of it, whatever its name says.
+
+    Args:
+        path: the file; names with colons and spaces are fine.
+        part: the byte range to open, None for the whole file.
+
+    Raises:
+        UnwrittenError: nothing in it can be read as media.
+    """
+    stream: IO[bytes] | None = None
+    whole = part is None or (part.offset == 0 and part.size == path.stat().st_size)
+    try:
+        if whole:
+            # Without "file:" a name like "cursive: above.mp3" is taken for an address of protocol "cursive".
+            container = av.open(f"file:{path}", options=_OPTIONS)
+        else:
+            assert part is not None
+            stream = path.open("rb")
+            container = av.open(ByteRange(stream, part.offset, part.size), mode="r")
+    except (av.error.FFmpegError, OSError, ValueError) as error:
+        if stream is not None:
+            stream.close()
+        raise UnwrittenError(f"{path}: {_why_unreadable(path, part)}") from error
+    try:
+        with container:
+            if container.format.name in _NOT_MEDIA:
+                raise UnwrittenError(f"{path}: {_why_unreadable(path, part)}")
+            yield container
+    finally:
+        if stream is not None:
+            stream.close()
+
+
+def _why_unreadable(path: Path, part: Part | None) -> str:
+    offset, size = (part.offset, part.size) if part else (0, path.stat().st_size)
+    with path.open("rb") as stream:
+        stream.seek(offset)
+        head = stream.read(min(size, 4096))
+    if b"ftyp" in head[:16]:
+        return "its index (moov) is missing or broken, so the recording was cut off; copy it again or re-export it"
+    if head and sum(byte in b"\t\n\r" or 32 <= byte < 127 for byte in head) > 0.97 * len(head):
+        return "is text, not media, whatever its name says; give a sound or video file"
+    return "holds no sound or video that can be decoded; copy it again, or convert it to mp4, webm, wav or mp3"
+
+
+def is_picture_stream(stream: av.stream.Stream) -> bool:
+    """True for moving pictures; False for a cover image, which libav also calls a video stream."""
+    return stream.type == "video" and not stream.disposition & av.stream.Disposition.attached_pic
