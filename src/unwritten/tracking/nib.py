@@ -16,18 +16,17 @@ from numpy.typing import NDArray
 from unwritten.tracking.planes import Planes
 from unwritten.tracking.settings import TrackerSettings
 
-# The view along the shaft: rows run from 48 px ahead of the tip to 80 px up the shaft, columns 40 px to either side.
-_ALONG = np.arange(-48, 80, 2)
-_ACROSS = np.arange(-40, 41, 2)
-_U, _V = np.meshgrid(_ALONG, _ACROSS, indexing="ij")
+# The view along the shaft: points from 48 px ahead of the tip to 64 px up the shaft, 40 px to either side.
+_U, _V = (grid.ravel() for grid in np.meshgrid(np.arange(-48.0, 65, 3), np.arange(-40.0, 41, 4), indexing="ij"))
 _CORE = (_U >= 2) & (_U <= 20) & (abs(_V) <= 2)
 _LEFT = (_U >= 0) & (_U <= 14) & (_V >= 8) & (_V <= 14)
 _RIGHT = (_U >= 0) & (_U <= 14) & (_V <= -8) & (_V >= -14)
 _AHEAD = (_U <= -8) & (abs(_V) <= -_U * 0.9 + 2)
 _GRIP = (_U >= 26) & (_U <= 62) & (abs(_V) <= 26)
+_USED = _CORE | _LEFT | _RIGHT | _AHEAD | _GRIP
+_U, _V, _CORE, _LEFT, _RIGHT, _AHEAD, _GRIP = (x[_USED] for x in (_U, _V, _CORE, _LEFT, _RIGHT, _AHEAD, _GRIP))
 
 _RATIO_ONE = 160  # paper's brightness in the ratio plane
-_OUTSIDE = 255  # beyond the frame, in the ratio plane
 _WARM_ZERO = 64  # paper's own colour in the warmth plane, 4 steps per step of chroma
 
 
@@ -122,56 +121,63 @@ def along_shaft(
     )
 
 
-def _score(
-    ratio: NDArray[np.uint8], warmth: NDArray[np.uint8], tip: NDArray[np.float64], axis: NDArray[np.float64]
-) -> float:
-    """Evidence for a pen whose tip is at ``tip``, from the picture around it."""
-    along, across = (float(_ALONG[0]), 2.0, len(_ALONG)), (float(_ACROSS[0]), 2.0, len(_ACROSS))
-    view = along_shaft(ratio, tip, axis, along, across, _OUTSIDE)
-    colour = along_shaft(warmth, tip, axis, along, across, _WARM_ZERO)
-    outside = view == _OUTSIDE
-    light = view.astype(np.float32) / _RATIO_ONE
-    coloured = np.abs(colour.astype(np.float32) - _WARM_ZERO) > 20
-    core = float(light[_CORE].mean())
-    contrast = min(float(light[_LEFT].mean()), float(light[_RIGHT].mean()), 1.0) - core
-    ahead_in = _AHEAD & ~outside
-    paper = (light > 0.5) & (light < 1.3) & ~coloured
-    ahead = float(paper[ahead_in].mean()) if ahead_in.sum() > 30 else 0.0
-    grip = float((coloured | (light < 0.6))[_GRIP].mean())
+def _score(ratio: NDArray[np.uint8], warmth: NDArray[np.uint8], corners: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Evidence ``[C]`` for a pen at each corner ``[C, 4]`` (tip and axis), from the picture around it."""
+    height, width = ratio.shape
+    x, y, dx, dy = (column[:, None] for column in corners.T)
+    column = np.rint(x + _U * dx - _V * dy).astype(np.int32)
+    row = np.rint(y + _U * dy + _V * dx).astype(np.int32)
+    inside = (column >= 0) & (column < width) & (row >= 0) & (row < height)
+    flat = np.where(inside, row * width + column, 0)
+    light = ratio.ravel()[flat].astype(np.float32) / _RATIO_ONE
+    coloured = np.abs(warmth.ravel()[flat].astype(np.float32) - _WARM_ZERO) > 20
+
+    def mean(values: NDArray[np.generic], region: NDArray[np.bool_]) -> NDArray[np.float64]:
+        counted = inside[:, region]
+        return (values[:, region] * counted).sum(1) / np.maximum(counted.sum(1), 1)
+
+    core = mean(light, _CORE)
+    contrast = np.minimum(np.minimum(mean(light, _LEFT), mean(light, _RIGHT)), 1.0) - core
+    in_frame = inside[:, _AHEAD].mean(1)
+    ahead = np.where(in_frame > 0.1, mean((light > 0.5) & (light < 1.3) & ~coloured, _AHEAD), 0.0)
+    grip = mean(coloured | (light < 0.6), _GRIP)
     return (
         6.0 * (contrast - 0.4)
         + 8.0 * (ahead - 0.8)
-        + 4.0 * min(grip, 0.5)
-        - 2.0 * max(core - 0.2, 0) / 0.2
-        - 3.0 * float(outside[_AHEAD].mean())
+        + 4.0 * np.minimum(grip, 0.5)
+        - 10.0 * np.maximum(core - 0.2, 0)
+        - 3.0 * (1 - in_frame)
         - 2.0
     )
 
 
-def find_nibs(planes: Planes, settings: TrackerSettings) -> Candidates:
-    """Candidates for the tip in one frame, at most ``settings.candidates``."""
+def find_nibs(planes: Planes, settings: TrackerSettings, paper: NDArray[np.uint8] | None = None) -> Candidates:
+    """Candidates for the tip in one frame, at most ``settings.candidates``.
+
+    Args:
+        planes: the frame.
+        settings: windows and levels.
+        paper: ``paper_luma`` of the frame where it is known.
+    """
     luma = planes.luma
-    paper = paper_luma(luma)
-    ratio = cv2.divide(luma, np.maximum(paper, 16), scale=_RATIO_ONE)
-    ratio = np.minimum(ratio, _OUTSIDE - 1)
-    coarse = luma[::2, ::2][: planes.v.shape[0], : planes.v.shape[1]]
-    bright = coarse >= np.percentile(coarse[::2, ::2], 70)
-    paper_v = float(np.median(planes.v[bright]))
-    warmth = cv2.convertScaleAbs(planes.v, alpha=4, beta=_WARM_ZERO - 4 * paper_v)
-    warmth = cv2.resize(warmth, (luma.shape[1], luma.shape[0]), interpolation=cv2.INTER_LINEAR)
+    paper = paper_luma(luma) if paper is None else paper
+    ratio = np.minimum(cv2.divide(luma, np.maximum(paper, 16), scale=_RATIO_ONE), 254)
+    coarse = luma[::4, ::4]
+    chroma = planes.v[::2, ::2][: coarse.shape[0], : coarse.shape[1]]
+    paper_v = float(np.median(chroma[coarse[: chroma.shape[0], : chroma.shape[1]] >= np.percentile(coarse, 70)]))
+    warmth = cv2.LUT(planes.v, np.clip(4 * (np.arange(256) - paper_v) + _WARM_ZERO, 0, 255).astype(np.uint8))
+    warmth = cv2.resize(warmth, (luma.shape[1], luma.shape[0]), interpolation=cv2.INTER_NEAREST)
     reach = max(5, round(settings.nib_width * settings.fine_diagonal_px / 2 * 1.1))
-    found: list[tuple[float, float, float, float, float]] = []
-    for level in settings.dark_levels:
-        for x, y, dx, dy in _corners((ratio < level * _RATIO_ONE).astype(np.uint8), reach):
-            score = _score(ratio, warmth, np.array([x, y]), np.array([dx, dy]))
-            if score > -6:
-                found.append((score, x, y, dx, dy))
-    found.sort(reverse=True)
-    kept: list[tuple[float, float, float, float, float]] = []
-    for candidate in found:
-        if all(np.hypot(candidate[1] - other[1], candidate[2] - other[2]) > 6 for other in kept):
-            kept.append(candidate)
-        if len(kept) == settings.candidates:
+    corners = np.concatenate(
+        [_corners((ratio < level * _RATIO_ONE).astype(np.uint8), reach) for level in settings.dark_levels]
+    )
+    if not len(corners):
+        return Candidates(np.zeros((0, 2)), np.zeros((0, 2)), np.zeros(0))
+    score = _score(ratio, warmth, corners)
+    kept: list[int] = []
+    for index in np.argsort(-score, kind="stable"):
+        if score[index] < -6 or len(kept) == settings.candidates:
             break
-    table = np.array(kept, np.float64).reshape(-1, 5)
-    return Candidates(table[:, 1:3], table[:, 3:5], table[:, 0])
+        if all(np.hypot(*(corners[index, :2] - corners[other, :2])) > 6 for other in kept):
+            kept.append(int(index))
+    return Candidates(corners[kept, :2], corners[kept, 2:], score[kept])

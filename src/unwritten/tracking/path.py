@@ -1,12 +1,15 @@
 """One path per shot through the candidates of its frames, then the smoothest tip that detections and flow agree on.
 
-The choice is global (Viterbi over candidates and "no tip"), so one good stretch decides a whole shot and nothing drifts.
-The position is the robust least-squares solution of a chain: every detection pulls its frame, every flow vector ties a
-frame to the next. Flow carries the shape of corners, detections carry the position, so nothing lags and nothing is rounded.
+The choice is global (Viterbi over candidates and "no tip"), so one good stretch decides a whole shot and nothing
+drifts. The position is the robust least-squares solution of a chain: every detection pulls its frame, every flow vector
+ties a frame to the next. Flow carries the shape of corners, detections carry the position, so nothing lags and nothing
+is rounded.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +29,7 @@ class Sighting:
         axis: ``[K, 2]`` unit vectors up the shaft.
         score: ``[K]`` evidence in nats.
         sigma: ``[K]`` uncertainty of ``tip``.
+        width: ``[K]`` width of the nib, fine pixels, 0 where no cone was fitted.
         flow: ``[K, 2]`` displacement to the next frame.
         flow_error: ``[K]`` its forward-backward error, infinite where lost.
     """
@@ -34,8 +38,17 @@ class Sighting:
     axis: NDArray[np.float64]
     score: NDArray[np.float64]
     sigma: NDArray[np.float64]
+    width: NDArray[np.float64]
     flow: NDArray[np.float64]
     flow_error: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[float]]) -> Sighting:
+        """From rows of score, tip, axis, sigma and width; the flow to the next frame is not known yet."""
+        table = np.array(rows, np.float64).reshape(-1, 7)
+        count = len(table)
+        nowhere = np.full(count, np.inf)
+        return cls(table[:, 1:3], table[:, 3:5], table[:, 0], table[:, 5], table[:, 6], np.zeros((count, 2)), nowhere)
 
 
 def _transition(before: Sighting, after: Sighting, settings: TrackerSettings) -> NDArray[np.float64]:
@@ -64,7 +77,7 @@ def choose(sightings: list[Sighting], settings: TrackerSettings) -> NDArray[np.i
     # The last state of each column is "no tip".
     totals = np.append(np.minimum(sightings[0].score, 6.0), -settings.missing)
     back: list[NDArray[np.int64]] = []
-    for before, after in zip(sightings[:-1], sightings[1:], strict=True):
+    for before, after in itertools.pairwise(sightings):
         steps = np.full((len(totals), len(after.score) + 1), -settings.missing)
         steps[:-1, :-1] = np.minimum(after.score, 6.0) - _transition(before, after, settings)
         steps[-1, :-1] = np.minimum(after.score, 6.0) - settings.jump / 2

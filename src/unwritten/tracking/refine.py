@@ -46,7 +46,10 @@ def _line(u: NDArray[np.float64], v: NDArray[np.float64]) -> tuple[float, float,
 
 
 def _first_above(profile: NDArray[np.float64], level: NDArray[np.float64] | float) -> NDArray[np.float64]:
-    """Sub-pixel index along axis 1 where each row of ``profile`` first rises above ``level``; NaN where it never does."""
+    """Sub-pixel index along axis 1 where each row of ``profile`` first rises above ``level``.
+
+    NaN where it never does.
+    """
     above = profile > np.asarray(level)
     index = above.argmax(1)
     rows = np.arange(len(profile))
@@ -57,13 +60,12 @@ def _first_above(profile: NDArray[np.float64], level: NDArray[np.float64] | floa
 
 
 def refine(
-    fine: NDArray[np.uint8], paper: float, tip: NDArray[np.float64], axis: NDArray[np.float64], tip_level: float
+    fine: NDArray[np.uint8], tip: NDArray[np.float64], axis: NDArray[np.float64], tip_level: float
 ) -> Refined | None:
     """Refine a candidate on the fine plane; None where the picture shows no cone there.
 
     Args:
         fine: luma uint8 ``[2h, 2w]``.
-        paper: the paper's luma about the tip.
         tip: ``[2]`` fine pixels, within some 8 px of the truth.
         axis: ``[2]`` unit vector up the shaft, within some 20 degrees.
         tip_level: where the outline lies between the core's darkness (0) and the paper (1).
@@ -74,6 +76,7 @@ def refine(
         view = view.astype(np.float64)
         start = int(-_FIRST)
         core = float(np.percentile(view[start + 4 : start + 36, _SIDE - 3 : _SIDE + 4], 25))
+        paper = float(np.percentile(view[: start + 30 : 2, ::4], 85))
         if paper - core < 12:
             return None
         level = core + tip_level * (paper - core)

@@ -21,6 +21,7 @@ class TrackerSettings:
         nib_width: width of the nib some way behind its tip, the scale of every window.
         dark_levels: fractions of the paper's local brightness below which something is part of a nib.
         candidates: nib candidates kept in each frame.
+        search_every: the whole picture is searched for a nib every so many frames; between, flow carries candidates on.
         min_score: mean score of a path below which a shot is said to hold no pen.
         jump: cost of a frame whose tip does not follow the flow.
         missing: cost of a frame without a tip.
@@ -41,6 +42,7 @@ class TrackerSettings:
     nib_width: float = 0.02
     dark_levels: tuple[float, ...] = (0.25, 0.4, 0.6)
     candidates: int = 6
+    search_every: int = 4
     min_score: float = 0.0
     jump: float = 6.0
     missing: float = 1.5

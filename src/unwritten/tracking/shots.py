@@ -1,10 +1,13 @@
 """Where one take ends and the next begins: black frames, and cuts.
 
-Within a take the picture changes smoothly: the difference between two frames is much like that between the next two, and
-what has texture is found again close by. At a cut the difference stands out from its neighbours and texture is lost.
+Within a take the picture changes smoothly: the difference between two frames is much like that between the next two,
+and what has texture is found again close by. At a cut the difference stands out from those around it and texture is
+lost.
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 import cv2
 import numpy as np
@@ -62,28 +65,32 @@ class ShotFinder:
         self._change: list[float] = []  # mean difference from the last frame that was not black
         self._kept: list[float] = []  # similarity to that frame
 
-    def add(self, luma: NDArray[np.uint8]) -> bool:
-        """Look at the next frame; True when it is black.
+    def add(self, luma: NDArray[np.uint8]) -> Literal["black", "changed", "alike"]:
+        """Look at the next frame; ``changed`` may be a cut.
 
         Args:
             luma: uint8 ``[h, w]``, full range.
         """
         black = is_black(luma, self._settings.black_level)
         change, kept = 0.0, 1.0
+        changed = False
         if not black:
             if self._last is not None and self._last.shape == luma.shape:
                 change = float(cv2.absdiff(self._last, luma).mean())
                 # Most frames need no closer look: they change little, or as much as those before them.
                 recent = max(self._change[-_NEIGHBOURS:], default=0.0)
-                if self._black[-1] or change > max(self._settings.cut_change, 1.5 * recent) or change > 15:
+                changed = self._black[-1] or change > max(self._settings.cut_change, 1.5 * recent) or change > 15
+                if changed:
                     kept = similarity(self._last, luma)
             elif self._last is not None:
-                change, kept = 255.0, 0.0
+                change, kept, changed = 255.0, 0.0, True
             self._last = luma
         self._black.append(black)
         self._change.append(change)
         self._kept.append(kept)
-        return black
+        if black:
+            return "black"
+        return "changed" if changed else "alike"
 
     def shots(self) -> tuple[NDArray[np.int64], BoolArray]:
         """Shot number ``[T]`` and black mask ``[T]``; a black frame belongs to the shot before it."""

@@ -1,7 +1,7 @@
 """The tracker: a stream of frames in, the track of the pen's tip out.
 
-Each frame leaves only a few candidates behind, so memory hardly grows with a clip's length; what is decided over a whole
-shot (its cuts, the path, the direction of writing) is decided at the end.
+Each frame leaves only a few candidates behind, so memory hardly grows with a clip's length; what is decided over a
+whole shot (its cuts, the path, the direction of writing) is decided at the end.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unwritten.tracking.flow import carry
-from unwritten.tracking.nib import find_nibs, paper_luma
+from unwritten.tracking.nib import find_nibs
 from unwritten.tracking.path import Sighting, choose, fuse, gaps
 from unwritten.tracking.planes import Planes, planes_of_frame, read_planes
 from unwritten.tracking.refine import refine
@@ -23,8 +23,9 @@ from unwritten.tracking.settings import TrackerSettings
 from unwritten.tracking.shots import ShotFinder
 from unwritten.types import BoolArray, Frame, Track
 
+Row = tuple[float, ...]  # score, tip, axis, sigma, width: see ``Sighting.of``
 _LOG = logging.getLogger(__name__)
-_EMPTY = Sighting(np.zeros((0, 2)), np.zeros((0, 2)), np.zeros(0), np.zeros(0), np.zeros((0, 2)), np.zeros(0))
+_EMPTY = Sighting.of([])
 _CARRIED_COST = 1.0  # evidence lost with each frame that a candidate is only carried by flow
 _SAME = 3.0  # candidates closer than this are one, working pixels
 
@@ -59,66 +60,76 @@ class _Eye:
         self._settings = settings
         self._last: Planes | None = None
         self._shots = ShotFinder(settings)
+        self._since_search = 0
         self.sightings: list[Sighting] = []
         self.time_s: list[float] = []
 
     def look(self, planes: Planes) -> None:
+        """Take in the next frame."""
         self.time_s.append(planes.time_s)
-        if self._shots.add(planes.luma):
+        look = self._shots.add(planes.luma)
+        if look == "black":
             self.sightings.append(_EMPTY)
             self._last = None
             return
-        carried = self._carry(planes)
-        self.sightings.append(self._find(planes, carried))
+        rows, sure = self._carry(planes)
+        # The whole picture is searched now and then; between, the tips that flow carried here are refined.
+        self._since_search += 1
+        if not sure or look == "changed" or self._since_search >= self._settings.search_every:
+            self._since_search = 0
+            rows += self._search(planes)
+        self.sightings.append(Sighting.of(self._distinct(rows)))
         self._last = planes
 
     def shots(self) -> tuple[NDArray[np.int64], BoolArray]:
+        """Shot number and black mask of all frames."""
         return self._shots.shots()
 
-    def _carry(self, planes: Planes) -> Sighting:
-        """Bring the last frame's candidates here, noting their flow there."""
+    def _carry(self, planes: Planes) -> tuple[list[Row], bool]:
+        """Bring the last frame's candidates here, noting their flow there; True when the best is the same cone."""
         if self._last is None or not len(self.sightings[-1].score) or self._last.luma.shape != planes.luma.shape:
-            return _EMPTY
+            return [], False
         last = self.sightings[-1]
         # Flow is measured on the cone itself: ahead of the tip there is paper, which stays.
         window = 2 * round(self._settings.nib_width * self._settings.fine_diagonal_px / 2) + 1
         shift, error = carry(self._last.luma, planes.luma, last.tip + 5.0 * last.axis, window)
         self.sightings[-1] = replace(last, flow=shift, flow_error=error)
-        good = error < 1.0
-        return Sighting(
-            (last.tip + shift)[good],
-            last.axis[good],
-            np.minimum(last.score[good], 3.0) - _CARRIED_COST,
-            last.sigma[good] + 0.5,
-            np.zeros((int(good.sum()), 2)),
-            np.full(int(good.sum()), np.inf),
-        )
-
-    def _find(self, planes: Planes, carried: Sighting) -> Sighting:
-        found = find_nibs(planes, self._settings)
-        paper = paper_luma(planes.luma)
-        rows: list[tuple[float, ...]] = []
-        for tip, axis, score in zip(found.tip, found.axis, found.score, strict=True):
-            x, y = (int(value) for value in tip)
-            refined = refine(planes.fine, float(paper[y, x]), 2 * tip + 0.5, axis, self._settings.tip_level)
-            if refined is None:
-                rows.append((score - 2.0, *tip, *axis, 2.0))
+        rows: list[Row] = []
+        sure = False
+        for index in range(len(last.score)):
+            tip, score = last.tip[index] + shift[index], min(float(last.score[index]), 6.0)
+            if error[index] > 1.0 or score < -4:
+                continue
+            refined = self._refine(planes, tip, last.axis[index]) if index < 3 and last.width[index] > 0 else None
+            if refined is not None and 0.7 < refined[6] / last.width[index] < 1.4:
+                rows.append((score, *refined[1:]))
+                sure = sure or index == 0
             else:
-                rows.append((score, *((refined.tip - 0.5) / 2), *refined.axis, 0.15 + 0.5 * refined.misfit))
-        for index in range(len(carried.score)):
-            row = (carried.score[index], *carried.tip[index], *carried.axis[index], carried.sigma[index])
-            if carried.score[index] > -4:
-                rows.append(row)
-        rows.sort(reverse=True)
-        kept: list[tuple[float, ...]] = []
-        for row in rows:
+                rows.append((score - _CARRIED_COST, *tip, *last.axis[index], last.sigma[index] + 0.5, 0.0))
+        return rows, sure
+
+    def _search(self, planes: Planes) -> list[Row]:
+        found = find_nibs(planes, self._settings)
+        rows: list[Row] = []
+        for tip, axis, score in zip(found.tip, found.axis, found.score, strict=True):
+            refined = self._refine(planes, tip, axis)
+            rows.append((score - 2.0, *tip, *axis, 2.0, 0.0) if refined is None else (score, *refined[1:]))
+        return rows
+
+    def _refine(self, planes: Planes, tip: NDArray[np.float64], axis: NDArray[np.float64]) -> Row | None:
+        refined = refine(planes.fine, 2 * tip + 0.5, axis, self._settings.tip_level)
+        if refined is None:
+            return None
+        return (0.0, *((refined.tip - 0.5) / 2), *refined.axis, 0.15 + 0.5 * refined.misfit, refined.width)
+
+    def _distinct(self, rows: list[Row]) -> list[Row]:
+        """The best rows, those with a fitted cone before those without at the same place."""
+        kept: list[Row] = []
+        for row in sorted(rows, key=lambda row: (row[6] > 0, row[0]), reverse=True):
             if all(np.hypot(row[1] - other[1], row[2] - other[2]) > _SAME for other in kept):
                 kept.append(row)
-        table = np.array(kept[: self._settings.candidates + 2], np.float64).reshape(-1, 6)
-        count = len(table)
-        return Sighting(
-            table[:, 1:3], table[:, 3:5], table[:, 0], table[:, 5], np.zeros((count, 2)), np.full(count, np.inf)
-        )
+        kept.sort(reverse=True)
+        return kept[: self._settings.candidates + 2]
 
 
 def _track(stream: Iterable[Planes], settings: TrackerSettings, name: str) -> Track:
