@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import av
+import av.error
 from av.container import InputContainer
+from av.stream import Stream
 
+from unwritten.errors import UnwrittenError
 from unwritten.media.parts import Part, split_parts
 from unwritten.media.source import check_file, open_container
 from unwritten.media.video import picture_stream
@@ -15,7 +18,7 @@ from unwritten.media.video import picture_stream
 
 @dataclass(frozen=True)
 class VideoInfo:
-    """The pictures of a part; sizes as coded, before rotation.
+    """The pictures of a file; sizes as coded, before rotation.
 
     Attributes:
         codec: name of the codec.
@@ -41,7 +44,7 @@ class VideoInfo:
 
 @dataclass(frozen=True)
 class AudioInfo:
-    """The sound of a part: codec, its own rate and channels, stated length and first time stamp."""
+    """The sound of a file: codec, its own rate and channels, stated length and first time stamp."""
 
     codec: str
     sample_rate_hz: int
@@ -58,36 +61,74 @@ class MediaInfo:
         path: the file.
         container: libav's name of the container of the first part, by content (``mov,mp4,...``, ``matroska,webm``).
         parts: the joined parts, one for a plain file.
-        duration_s: stated length of the first part, what a player that stops there shows; None if not stated.
-        video: pictures of the first part, None without any.
-        audio: sound of the first part, None without any.
+        duration_s: stated length of all parts together.
+        first_part_s: stated length of the first part, where many players stop.
+        video: pictures of the first part that has some, None without any.
+        audio: sound of the first part that has some, None without any.
     """
 
     path: Path
     container: str
     parts: tuple[Part, ...]
-    duration_s: float | None
+    duration_s: float
+    first_part_s: float
     video: VideoInfo | None
     audio: AudioInfo | None
 
 
 def probe(path: Path | str) -> MediaInfo:
-    """Read a file's headers.
+    """Read a file's headers. Parts that cannot be opened count for nothing as long as one can.
 
     Raises:
         UnwrittenError: the file is missing, empty or not media.
     """
     path = check_file(path)
     parts = tuple(split_parts(path))
-    with open_container(path, parts[0] if parts else None) as container:
-        return MediaInfo(
-            path=path,
-            container=container.format.name,
-            parts=parts,
-            duration_s=None if container.duration is None else container.duration / av.time_base,
-            video=_video_info(container),
-            audio=_audio_info(container),
-        )
+    names: list[str] = []
+    durations_s: list[float] = []
+    video: VideoInfo | None = None
+    audio: AudioInfo | None = None
+    failure: UnwrittenError | None = None
+    for part in parts:
+        try:
+            with open_container(path, part) as container:
+                video = video or _video_info(container)
+                audio = audio or _audio_info(container)
+                names.append(container.format.name)
+                durations_s.append(_duration_s(container))
+        except UnwrittenError as error:
+            failure = failure or error
+            durations_s.append(0.0)
+    if not names:
+        raise failure or UnwrittenError(f"{path}: holds no sound or video; give a media file")
+    return MediaInfo(path, names[0], parts, sum(durations_s), durations_s[0], video, audio)
+
+
+def _duration_s(container: InputContainer) -> float:
+    """Stated length; where none is stated (a browser's recording), the end of the last packet."""
+    if container.format.name == "mp3":  # the container counts the encoder's delay in, the stream does not
+        stream = container.streams.audio[0]
+        if stream.duration is not None and stream.time_base is not None:
+            return float(stream.duration * stream.time_base)
+    if container.duration is not None:
+        return container.duration / av.time_base
+    end_s = 0.0
+    try:
+        for packet in container.demux():
+            if packet.pts is not None and packet.time_base is not None:
+                end_s = max(end_s, float((packet.pts + (packet.duration or 0)) * packet.time_base))
+    except av.error.FFmpegError:
+        pass
+    return end_s
+
+
+def _times(stream: Stream) -> tuple[float | None, float]:
+    """Stated length of a stream and its first time stamp, in seconds."""
+    base = stream.time_base
+    if base is None:
+        return None, 0.0
+    duration_s = None if stream.duration is None else float(stream.duration * base)
+    return duration_s, 0.0 if stream.start_time is None else float(stream.start_time * base)
 
 
 def _video_info(container: InputContainer) -> VideoInfo | None:
@@ -95,7 +136,7 @@ def _video_info(container: InputContainer) -> VideoInfo | None:
     if stream is None:
         return None
     codec, rate, ratio = stream.codec_context, stream.average_rate, stream.sample_aspect_ratio
-    base = stream.time_base
+    duration_s, start_s = _times(stream)
     return VideoInfo(
         codec=codec.name,
         width_px=codec.width,
@@ -103,8 +144,8 @@ def _video_info(container: InputContainer) -> VideoInfo | None:
         sample_aspect_ratio=float(ratio) if ratio else 1.0,
         rate_hz=float(rate) if rate else 0.0,
         frames=stream.frames,
-        duration_s=float(stream.duration * base) if stream.duration is not None and base else None,
-        start_s=float(stream.start_time * base) if stream.start_time is not None and base else 0.0,
+        duration_s=duration_s,
+        start_s=start_s,
         pixel_format=codec.pix_fmt or "",
     )
 
@@ -113,11 +154,6 @@ def _audio_info(container: InputContainer) -> AudioInfo | None:
     if not container.streams.audio:
         return None
     stream = container.streams.audio[0]
-    base = stream.time_base
-    return AudioInfo(
-        codec=stream.codec_context.name,
-        sample_rate_hz=stream.codec_context.sample_rate,
-        channels=stream.codec_context.channels,
-        duration_s=float(stream.duration * base) if stream.duration is not None and base else None,
-        start_s=float(stream.start_time * base) if stream.start_time is not None and base else 0.0,
-    )
+    codec = stream.codec_context
+    duration_s, start_s = _times(stream)
+    return AudioInfo(codec.name, codec.sample_rate, codec.channels, duration_s, start_s)

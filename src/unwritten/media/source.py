@@ -99,7 +99,7 @@ def open_container(path: Path, part: Part | None = None) -> Iterator[InputContai
         raise UnwrittenError(f"{path}: {_why_unreadable(path, part)}") from error
     try:
         with container:
-            if container.format.name in _NOT_MEDIA:
+            if container.format.name in _NOT_MEDIA or not container.streams:
                 raise UnwrittenError(f"{path}: {_why_unreadable(path, part)}")
             yield container
     finally:

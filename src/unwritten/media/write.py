@@ -21,6 +21,7 @@ from unwritten.files import whole_file
 
 _TICKS_HZ = 90_000  # time base of written pictures: 30, 59.94 and 25 frames a second are whole or nearly whole in it
 _OPUS_HZ = 48_000
+_MP4_TICKS_HZ = 720_000  # edit lists end on a sample; in the usual milliseconds some padding would be heard
 # Rates that the encoder takes; others are resampled to 48 kHz.
 _RATES_HZ = {
     "aac": {8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000},
@@ -146,7 +147,8 @@ def write_video(
 
 
 def _output(path: Path, temporary: Path, container_format: str) -> OutputContainer:
-    options = {"movflags": "+faststart"} if container_format in ("mp4", "ipod") else {}
+    is_mp4 = container_format in ("mp4", "ipod")
+    options = {"movflags": "+faststart", "movie_timescale": str(_MP4_TICKS_HZ)} if is_mp4 else {}
     try:
         return av.open(f"file:{temporary}", "w", format=container_format, options=options)
     except av.error.FFmpegError as error:
