@@ -1,0 +1,149 @@
+"""The recursions of connectionist temporal classification (Graves et al. 2006), one string's last letter at a time.
+
+Notation: after t of T frames, a string s has the mass ``label[t]`` of all paths that spell s and stand in its last
+letter, and ``blank[t]`` of those that stand in a blank after it; ``through = label + blank``. A letter c appended to s
+begins in frame t with the mass ``arrival[t]`` of the paths that may go on with it: ``through[t]`` of s, or ``blank[t]``
+where c repeats the last letter of s. So a row of T + 1 numbers per string is all that its extensions need, and read
+from the last frame to the first the same recursion gives the rows of suffixes.
+
+Linear rows are fast and may underflow (who calls them checks); log rows never do.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Row = NDArray[np.float64]
+
+# Sums may be reordered and fused; infinities and NaN keep their meaning, for they are what the guards look for.
+_FAST = {"reassoc", "contract", "nsz"}
+MINUS_INFINITY = -math.inf
+
+
+@njit(cache=True, fastmath=_FAST)
+def extend(letter: Row, rest: Row, arrival: Row, depth: int, label: Row, blank: Row, through: Row) -> None:
+    """Fill the linear rows of a string whose last letter is appended to another.
+
+    Args:
+        letter, rest: ``[T]`` probability of the letter and of the blank in each frame.
+        arrival: ``[T + 1]`` mass that may begin the letter in each frame.
+        depth: letters of the string; its mass is zero before that many frames.
+        label, blank, through: ``[T + 1]`` rows to fill.
+    """
+    frames = len(letter)
+    for t in range(min(depth, frames + 1)):
+        label[t] = blank[t] = through[t] = 0.0
+    in_letter, in_blank = 0.0, 0.0
+    for t in range(depth - 1, frames):
+        in_blank = rest[t] * in_blank + rest[t] * in_letter
+        in_letter = letter[t] * in_letter + letter[t] * arrival[t]
+        label[t + 1] = in_letter
+        blank[t + 1] = in_blank
+        through[t + 1] = in_letter + in_blank
+
+
+@njit(cache=True, fastmath=_FAST)
+def meet(arrival: Row, tail: Row) -> float:
+    """Mass of all paths that arrive in a frame and go on from there with a tail: the sum of products over ``[T]``."""
+    total = 0.0
+    for t in range(len(tail)):
+        total += arrival[t] * tail[t]
+    return total
+
+
+@njit(cache=True)
+def log_add(first: float, second: float) -> float:
+    """log(exp(first) + exp(second)) without overflow; minus infinity is an empty sum."""
+    if first < second:
+        first, second = second, first
+    if second == MINUS_INFINITY:
+        return first
+    return first + math.log1p(math.exp(second - first))
+
+
+@njit(cache=True)
+def extend_log(letter: Row, rest: Row, arrival: Row, label: Row, blank: Row, through: Row) -> None:
+    """The rows of ``extend``, all of them natural logarithms."""
+    in_letter, in_blank = MINUS_INFINITY, MINUS_INFINITY
+    label[0] = blank[0] = through[0] = MINUS_INFINITY
+    for t in range(len(letter)):
+        in_blank = rest[t] + log_add(in_blank, in_letter)
+        in_letter = letter[t] + log_add(in_letter, arrival[t])
+        label[t + 1] = in_letter
+        blank[t + 1] = in_blank
+        through[t + 1] = log_add(in_letter, in_blank)
+
+
+@njit(cache=True)
+def meet_log(arrival: Row, tail: Row) -> float:
+    """The logarithm of ``meet`` for rows that are logarithms."""
+    peak = MINUS_INFINITY
+    for t in range(len(tail)):
+        peak = max(peak, arrival[t] + tail[t])
+    if peak == MINUS_INFINITY:
+        return MINUS_INFINITY
+    total = 0.0
+    for t in range(len(tail)):
+        total += math.exp(arrival[t] + tail[t] - peak)
+    return peak + math.log(total)
+
+
+@njit(cache=True)
+def silence_log(rest: Row) -> Row:
+    """Log row ``[T + 1]`` of the empty string: nothing but blanks."""
+    row = np.zeros(len(rest) + 1)
+    for t in range(len(rest)):
+        row[t + 1] = row[t] + rest[t]
+    return row
+
+
+@njit(cache=True)
+def any_string_log(emissions: NDArray[np.float64], most: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Log mass of all strings together, by their number of letters and their last letter.
+
+    Args:
+        emissions: ``[T, C]`` log probabilities.
+        most: the largest number of letters N.
+
+    Returns:
+        ``label [T + 1, N + 1, C]``: after t frames, j letters begun, in letter c (column 0 is minus infinity);
+        ``blank [T + 1, N + 1]``: in a blank after j letters.
+    """
+    frames, classes = emissions.shape
+    label = np.full((frames + 1, most + 1, classes), MINUS_INFINITY)
+    blank = np.full((frames + 1, most + 1), MINUS_INFINITY)
+    blank[0, 0] = 0.0
+    weight = np.empty(classes)
+    for t in range(frames):
+        for j in range(min(most, t) + 1):
+            peak = blank[t, j]
+            for c in range(1, classes):
+                peak = max(peak, label[t, j, c])
+            if peak == MINUS_INFINITY:
+                continue
+            rested = math.exp(blank[t, j] - peak)
+            total = rested
+            for c in range(1, classes):
+                weight[c] = math.exp(label[t, j, c] - peak)
+                total += weight[c]
+            blank[t + 1, j] = emissions[t, 0] + peak + math.log(total)
+            for c in range(1, classes):  # stay in the letter
+                label[t + 1, j, c] = log_add(label[t + 1, j, c], emissions[t, c] + label[t, j, c])
+            if j == most:
+                continue
+            # Begin letter j + 1 from the blank or from any other letter. Sums from both ends leave out one letter
+            # without subtracting it, which would cancel where that letter holds nearly all of the mass.
+            before = rested
+            for c in range(1, classes):
+                label[t + 1, j + 1, c] = before
+                before += weight[c]
+            after = 0.0
+            for c in range(classes - 1, 0, -1):
+                others = label[t + 1, j + 1, c] + after
+                after += weight[c]
+                label[t + 1, j + 1, c] = emissions[t, c] + peak + math.log(others) if others > 0 else MINUS_INFINITY
+    return label, blank
