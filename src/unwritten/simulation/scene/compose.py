@@ -34,14 +34,18 @@ def darken(picture: Picture, factor: Picture, region: Region) -> None:
     below[:] = cv2.multiply(below, factor, scale=1 / 255)
 
 
-def place(scale: float, turn_rad: float, anchor: tuple[float, float], target: NDArray[np.floating]) -> NDArray[np.float64]:
+def place(
+    scale: float, turn_rad: float, anchor: tuple[float, float], target: NDArray[np.floating]
+) -> NDArray[np.float64]:
     """``[2, 3]`` map that takes a sprite's ``anchor`` exactly to ``target``, turned and scaled."""
     cosine, sine = scale * np.cos(turn_rad), scale * np.sin(turn_rad)
     linear = np.array([[cosine, -sine], [sine, cosine]])
     return np.column_stack([linear, np.asarray(target) - linear @ np.asarray(anchor)])
 
 
-def warp(sprite: Picture, matrix: NDArray[np.float64], size: tuple[int, int], outside: int = 0) -> tuple[Picture, Region] | None:
+def warp(
+    sprite: Picture, matrix: NDArray[np.float64], size: tuple[int, int], outside: int = 0
+) -> tuple[Picture, Region] | None:
     """Draw a sprite by an affine map into the part of a picture of ``size`` that it touches; None if it lies outside."""
     height, width = sprite.shape[:2]
     corners = np.array([[0, 0], [width, 0], [0, height], [width, height]]) @ matrix[:, :2].T + matrix[:, 2]
@@ -50,8 +54,14 @@ def warp(sprite: Picture, matrix: NDArray[np.float64], size: tuple[int, int], ou
         return None
     local = matrix.copy()
     local[:, 2] -= region[:2]
-    patch = cv2.warpAffine(sprite, local, (region[2] - region[0], region[3] - region[1]), flags=cv2.INTER_LINEAR,
-                           borderMode=cv2.BORDER_CONSTANT, borderValue=(outside,) * 4)
+    patch = cv2.warpAffine(
+        sprite,
+        local,
+        (region[2] - region[0], region[3] - region[1]),
+        flags=cv2.INTER_LINEAR,
+        borderMode=cv2.BORDER_CONSTANT,
+        borderValue=(outside,) * 4,
+    )
     return np.asarray(patch, np.uint8), region
 
 

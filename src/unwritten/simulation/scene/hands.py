@@ -21,11 +21,12 @@ _MAX_FIELD_PX = 900  # skin has no finer detail than this resolves
 # Joints in the reference view: x, y, height over the paper, radius; all in millimetres.
 _INDEX = ((8, -134, 44, 13.5), (-20, -96, 42, 11.5), (-3, -64, 33, 9.0), (7, -40, 24, 7.0))
 _MIDDLE = ((22, -140, 40, 14.0), (-17, -72, 27, 11.0), (6, -44, 19, 8.5), (25, -27, 10, 7.0))
-_RING = ((20, -80, 20, 12.0), (26, -46, 10, 8.5), (41, -34, 6, 7.0))
-_LITTLE = ((48, -72, 14, 11.0), (52, -44, 8, 7.5), (62, -40, 5, 6.0))
-_THUMB = ((88, -106, 36, 17.0), (74, -80, 42, 14.0), (48, -50, 42, 11.5), (20, -33, 34, 8.5))
+_RING = ((2, -84, 22, 13.0), (16, -50, 12, 10.0), (40, -35, 6, 8.0))
+_LITTLE = ((48, -78, 14, 13.0), (50, -48, 8, 9.5), (64, -40, 5, 7.5))
+_THUMB = ((92, -104, 36, 19.0), (76, -80, 42, 16.0), (49, -52, 42, 13.0), (21, -34, 34, 9.5))
 _PALM = ((40, -122, 36, 23.0), (84, -108, 33, 25.0))
 _HEEL = ((58, -66, 14, 14.0), (112, -92, 20, 20.0))
+_HOLLOW = ((26, -104, 6, 30.0), (60, -78, 4, 26.0))  # the inside of the fist, seen between thumb and fingers
 _POINTING = ((62, -78, 50, 13.5), (34, -44, 46, 11.5), (15, -20, 40, 9.5), (4.4, -5.6, 36, 7.2))
 
 
@@ -84,30 +85,35 @@ class _Field:
 
 def _skin_colours(tone: float, rng: np.random.Generator) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Lit and shaded colour of skin, RGB; the shade is redder because light scatters under the skin."""
-    tones = np.array([[238, 200, 172], [226, 180, 146], [204, 156, 116], [158, 110, 76], [98, 66, 48]], np.float32)
+    tones = np.array([[240, 206, 176], [228, 188, 148], [206, 164, 118], [160, 116, 78], [100, 70, 50]], np.float32)
     position = np.clip(tone, 0, 1) * (len(tones) - 1)
     lit = np.array([np.interp(position, np.arange(len(tones)), tones[:, k]) for k in range(3)], np.float32)
     lit = lit + rng.normal(0, 4, 3).astype(np.float32)
-    return lit, lit * np.array([0.50, 0.34, 0.28], np.float32)
+    return lit, lit * np.array([0.44, 0.31, 0.25], np.float32)
 
 
 def _shade(
-    field: _Field, step_mm: float, light: NDArray[np.float64], lit: NDArray[np.float32], dark: NDArray[np.float32],
-    rng: np.random.Generator, grain: float,
+    field: _Field,
+    step_mm: float,
+    light: NDArray[np.float64],
+    lit: NDArray[np.float32],
+    dark: NDArray[np.float32],
+    rng: np.random.Generator,
+    grain: float,
 ) -> NDArray[np.float32]:
     """Colour of a height field, float32 ``[H, W, 3]``."""
     size = (field.x.shape[1], field.x.shape[0])
     surface = np.clip(field.height, -8, None)
     px = 1 / step_mm
     surface = cv2.GaussianBlur(surface, (0, 0), max(0.6, 0.5 * px))
-    wrinkles = value_noise(size, (1.1 * px, 1.1 * px), rng) * 0.09 + value_noise(size, (3.5 * px, 1.2 * px), rng) * 0.14
-    surface = surface + np.float32(grain) * (wrinkles + fractal_noise(size, 14 * px, 3, rng) * 0.3)
+    wrinkles = value_noise(size, (0.9 * px, 0.9 * px), rng) * 0.035 + value_noise(size, (4 * px, 1.1 * px), rng) * 0.045
+    surface = surface + np.float32(grain) * (wrinkles + fractal_noise(size, 16 * px, 2, rng) * 0.35)
     gx = cv2.Sobel(surface, cv2.CV_32F, 1, 0, scale=1 / (8 * step_mm))
     gy = cv2.Sobel(surface, cv2.CV_32F, 0, 1, scale=1 / (8 * step_mm))
     norm = 1 / np.sqrt(1 + gx**2 + gy**2)
     towards = (-gx * np.float32(light[0]) - gy * np.float32(light[1]) + np.float32(light[2])) * norm
     hollow = cv2.GaussianBlur(surface, (0, 0), 5 * px) - surface
-    shade = 0.18 + 0.9 * np.clip(towards, 0, 1) - np.clip(hollow, 0, 12) * 0.035
+    shade = 0.30 + 0.8 * np.clip(towards, 0, 1) - np.clip(hollow, 0, 14) * 0.045
     shade = np.clip(shade, 0, 1.12)[..., None]
     colour = dark * (1 - shade) + lit * shade
     blotches = fractal_noise(size, 22 * px, 3, rng)[..., None] * np.array([2.0, 4.0, 4.0], np.float32) * grain
@@ -122,7 +128,9 @@ def _paste(base: NDArray[np.float32], colour: NDArray[np.float32], alpha: NDArra
     return np.asarray(top + base * (1 - alpha), np.float32)
 
 
-def _jitter(joints: tuple[tuple[float, ...], ...], rng: np.random.Generator, girth: float, spread: float) -> NDArray[np.float64]:
+def _jitter(
+    joints: tuple[tuple[float, ...], ...], rng: np.random.Generator, girth: float, spread: float
+) -> NDArray[np.float64]:
     points = np.asarray(joints, np.float64).copy()
     points[:, :2] += rng.normal(0, spread, (len(points), 2))
     points[-1, :2] = np.asarray(joints[-1][:2]) + rng.normal(0, 0.4 * spread, 2)
@@ -166,8 +174,14 @@ def draw_hand(
     direction = np.array([np.cos(arm_angle), np.sin(arm_angle)])
     palm = _jitter(_PALM, rng, girth, spread)
     wrist = palm[1, :2] + 38 * direction
-    arm = np.array([[*palm[1, :2], 30, 23 * girth], [*wrist, 27, 20 * girth],
-                    [*(wrist + 90 * direction), 30, 27 * girth], [*(wrist + 600 * direction), 34, 40 * girth]])
+    arm = np.array(
+        [
+            [*palm[1, :2], 30, 23 * girth],
+            [*wrist, 27, 20 * girth],
+            [*(wrist + 90 * direction), 30, 27 * girth],
+            [*(wrist + 600 * direction), 34, 40 * girth],
+        ]
+    )
 
     rear = _Field(x, y)
     rear.limb(arm, 6)
@@ -184,6 +198,7 @@ def draw_hand(
         tip[-1, :2] = axis * tip[-1, 3]
         rear.limb(tip, 0, True)
     else:
+        rear.limb(_jitter(_HOLLOW, rng, girth, spread))
         rear.limb(_jitter(_LITTLE, rng, girth, spread), 0, True)
         rear.limb(_jitter(_RING, rng, girth, spread), 0, True)
         rear.limb(_jitter(_MIDDLE, rng, girth, spread), 0, True)
@@ -204,7 +219,15 @@ def draw_hand(
         beyond = (x - cuff[0]) * direction[0] + (y - cuff[1]) * direction[1]
         beyond = beyond + 3 * value_noise(small, (18 / step, 18 / step), rng)
         paint = rng.uniform(30, 210) + rng.uniform(-45, 45, 3)
-        folds = _shade(cloth, step, light, np.float32(np.clip(paint, 15, 235)), np.float32(np.clip(paint, 15, 235) * 0.35), rng, 2.5)
+        folds = _shade(
+            cloth,
+            step,
+            light,
+            np.float32(np.clip(paint, 15, 235)),
+            np.float32(np.clip(paint, 15, 235) * 0.35),
+            rng,
+            2.5,
+        )
         picture = _paste(picture, folds, np.clip(cloth.inside * edge + 0.5, 0, 1) * np.clip(beyond * edge + 0.5, 0, 1))
 
     front = np.zeros((*x.shape, 4), np.float32)
@@ -224,7 +247,10 @@ def draw_hand(
     follow = (1 - _smoothstep(reach, 55.0, 150.0)).astype(np.float32)
     if pointing:
         follow = np.ones_like(follow)
-    enlarge = [np.clip(cv2.resize(part, size, interpolation=cv2.INTER_CUBIC), 0, 255).astype(np.uint8) for part in (picture, front)]
+    enlarge = [
+        np.clip(cv2.resize(part, size, interpolation=cv2.INTER_CUBIC), 0, 255).astype(np.uint8)
+        for part in (picture, front)
+    ]
     for part in enlarge:  # cubic overshoot must not leave colour above alpha
         np.minimum(part[..., :3], part[..., 3:], out=part[..., :3])
     return HandPicture(enlarge[0], enlarge[1], cv2.resize(follow, size, interpolation=cv2.INTER_LINEAR))
@@ -236,8 +262,13 @@ def _smoothstep(value: NDArray[np.float32], low: float, high: float) -> NDArray[
 
 
 def _hairs(
-    colour: NDArray[np.float32], x: NDArray[np.float32], y: NDArray[np.float32], wrist: NDArray[np.float64],
-    direction: NDArray[np.float64], dark: NDArray[np.float32], rng: np.random.Generator,
+    colour: NDArray[np.float32],
+    x: NDArray[np.float32],
+    y: NDArray[np.float32],
+    wrist: NDArray[np.float64],
+    direction: NDArray[np.float64],
+    dark: NDArray[np.float32],
+    rng: np.random.Generator,
 ) -> NDArray[np.float32]:
     """Hair on the forearm, on some people."""
     count = int(rng.integers(0, 500)) if rng.random() < 0.5 else 0
@@ -254,7 +285,10 @@ def _hairs(
 
 
 def _nail(
-    colour: NDArray[np.float32], x: NDArray[np.float32], y: NDArray[np.float32], joints: NDArray[np.float64],
+    colour: NDArray[np.float32],
+    x: NDArray[np.float32],
+    y: NDArray[np.float32],
+    joints: NDArray[np.float64],
     lit: NDArray[np.float32],
 ) -> NDArray[np.float32]:
     """The thumb's nail: paler, pinker, with a bright rim."""

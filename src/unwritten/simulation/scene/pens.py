@@ -72,7 +72,13 @@ def make_pen(kind: str, rng: np.random.Generator) -> PenShape:
         radius, cone, lead = rng.uniform(3.6, 4.4), rng.uniform(20, 27), rng.uniform(4.5, 7.5)
         profile = _rounded(rng.uniform(0.4, 0.7), cone, radius, length)
         graphite, timber = (58.0, 57.0, 62.0), (214.0, 178.0, 132.0)
-        paints = ((226.0, 170.0, 30.0), (40.0, 70.0, 150.0), (170.0, 40.0, 36.0), (36.0, 110.0, 70.0), (40.0, 40.0, 44.0))
+        paints = (
+            (226.0, 170.0, 30.0),
+            (40.0, 70.0, 150.0),
+            (170.0, 40.0, 36.0),
+            (36.0, 110.0, 70.0),
+            (40.0, 40.0, 44.0),
+        )
         paint = paints[rng.integers(len(paints))]
         parts = ((0.0, lead, graphite, 0.25), (lead, cone, timber, 0.05), (cone, length, paint, 0.5))
         return PenShape(profile, parts, None, 6)
@@ -83,8 +89,11 @@ def make_pen(kind: str, rng: np.random.Generator) -> PenShape:
         profile = np.column_stack([hair * share, np.maximum(belly, 0.18)])
         profile = np.vstack([profile, [[hair + 0.1, 3.0], [hair + 14, radius], [length, radius]]])
         body = np.array([1.0, 1.0, 1.0]) * rng.uniform(35, 210) + rng.uniform(-20, 20, 3)
-        parts = ((0.0, hair, (30.0, 29.0, 33.0), 0.1), (hair, hair + 14, (190.0, 188.0, 184.0), 0.4),
-                 (hair + 14, length, tuple(body.tolist()), 0.5))
+        parts = (
+            (0.0, hair, (30.0, 29.0, 33.0), 0.1),
+            (hair, hair + 14, (190.0, 188.0, 184.0), 0.4),
+            (hair + 14, length, tuple(body.tolist()), 0.5),
+        )
         return PenShape(profile, parts)
     ring = (196.0, 196.0, 200.0)
     white = np.array([232.0, 228.0, 216.0])
@@ -104,8 +113,13 @@ def make_pen(kind: str, rng: np.random.Generator) -> PenShape:
             body = tuple(rng.uniform(25, 200, 3).tolist())
         gloss = 1.0
     profile = _rounded(tip, cone, radius, length)
-    parts = ((0.0, cone, nib, gloss), (cone, length, body, 0.45), (cone, cone + 1.4, ring, 0.9),
-             (cone + 28, cone + 29.2, ring, 0.9), (length - 22, length, (24.0, 24.0, 27.0), 0.4))
+    parts = (
+        (0.0, cone, nib, gloss),
+        (cone, length, body, 0.45),
+        (cone, cone + 1.4, ring, 0.9),
+        (cone + 28, cone + 29.2, ring, 0.9),
+        (length - 22, length, (24.0, 24.0, 27.0), 0.4),
+    )
     if kind == "metal":  # the ball and its seat
         parts = (*parts[:1], (0.0, 2.2, (120.0, 116.0, 108.0), 0.9), *parts[1:])
     clip = (cone + 55, length - 26, rng.uniform(-0.8, 0.8), rng.uniform(0.3, 0.45)) if rng.random() < 0.8 else None
@@ -147,7 +161,9 @@ def draw_pen(pen: PenShape, px_per_mm: float, light: tuple[float, float], rng: n
         start, end, offset, half_width = pen.clip
         span = (u >= start) & (u < end)
         bar = span & (np.abs(v - offset * pen.radius_mm) < half_width * pen.radius_mm)
-        colour[bar] = np.array([22, 22, 25]) + 40 * (np.abs(v - (offset + 0.2) * pen.radius_mm) < 0.3 + 0 * u)[bar][:, None]
+        colour[bar] = (
+            np.array([22, 22, 25]) + 40 * (np.abs(v - (offset + 0.2) * pen.radius_mm) < 0.3 + 0 * u)[bar][:, None]
+        )
         inside |= bar
     # A line of small print along the shaft.
     start = pen.profile_mm[-2, 0] + 60

@@ -79,10 +79,15 @@ def _another_view(picture: NDArray[np.float32], change: float, rng: np.random.Ge
     height, width = picture.shape[:2]
     view = cv2.getRotationMatrix2D((width / 2, height / 2), 5 * change * rng.normal(), 1 + 0.12 * change * rng.random())
     view[:, 2] += change * rng.normal(0, 0.03, 2) * (width, height)
-    return np.asarray(cv2.warpAffine(picture, view, (width, height), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT), np.float32)
+    return np.asarray(
+        cv2.warpAffine(picture, view, (width, height), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT),
+        np.float32,
+    )
 
 
-def render(track: Track, settings: SceneSettings | None = None, rng: np.random.Generator | None = None) -> Iterator[Frame]:
+def render(
+    track: Track, settings: SceneSettings | None = None, rng: np.random.Generator | None = None
+) -> Iterator[Frame]:
     """Pictures of a hand that moves a pen along a track; the tip lies exactly at ``track.tip_px``.
 
     The tip is the point where the axis of the pen meets the outline of its end. Frames are made one by one, so memory
@@ -106,8 +111,14 @@ def render(track: Track, settings: SceneSettings | None = None, rng: np.random.G
     tip, arm = camera.to_picture(plan.tip_px), camera.to_picture(plan.arm_px)
     px_per_mm = camera.diagonal_px / settings.view_mm
     left_handed = (settings.hand == "left") != track.mirrored
-    person = Person(left_handed, settings.skin, rng.random() < settings.sleeve, int(rng.integers(2**31)), _light_from(rng),
-                    _light_from(rng))
+    person = Person(
+        left_handed,
+        settings.skin,
+        rng.random() < settings.sleeve,
+        int(rng.integers(2**31)),
+        _light_from(rng),
+        _light_from(rng),
+    )
     shown = np.flatnonzero(plan.drawn)
     middle = np.median(tip[shown], axis=0) if len(shown) else np.asarray(camera.size) / 2.0
     shaft = float(np.median(plan.shaft_rad[shown])) if len(shown) else -1.2
@@ -132,23 +143,47 @@ def render(track: Track, settings: SceneSettings | None = None, rng: np.random.G
             shot = _open_shot(k, plan, camera, tip, px_per_mm, ground, light, person, pen, settings, rng)
         if plan.drawn[k]:
             motion = plan.velocity_px_s[k] * scale * settings.shutter * step_s
-            picture = shot.draw(tip[k], arm[k], float(plan.shaft_rad[k]), settings.lift_mm * float(plan.lift[k]), motion)
+            picture = shot.draw(
+                tip[k], arm[k], float(plan.shaft_rad[k]), settings.lift_mm * float(plan.lift[k]), motion
+            )
         else:
             picture = shot.draw(None)
         yield Frame(camera.expose(picture, rng), float(track.time_s[k]), track.sample_aspect_ratio)
 
 
 def _open_shot(
-    k: int, plan: Schedule, camera: _Camera, tip: NDArray[np.float64], px_per_mm: float, ground: NDArray[np.float32],
-    light: NDArray[np.float32], person: Person, pen: object, settings: SceneSettings, rng: np.random.Generator,
+    k: int,
+    plan: Schedule,
+    camera: _Camera,
+    tip: NDArray[np.float64],
+    px_per_mm: float,
+    ground: NDArray[np.float32],
+    light: NDArray[np.float32],
+    person: Person,
+    pen: object,
+    settings: SceneSettings,
+    rng: np.random.Generator,
 ) -> Shot:
     """Draw the still parts of the shot that frame ``k`` belongs to."""
     members = np.flatnonzero((plan.shot == plan.shot[k]) & plan.drawn)
     change = settings.shot_change if plan.shot[k] != plan.shot[0] else 0.0
     view = _another_view(ground, change, rng) if change > 0 else ground
-    gain = np.float32(1 + 0.12 * change * rng.normal()) * (1 + 0.03 * change * rng.standard_normal(3).astype(np.float32))
+    gain = np.float32(1 + 0.12 * change * rng.normal()) * (
+        1 + 0.03 * change * rng.standard_normal(3).astype(np.float32)
+    )
     rest = np.median(tip[members], axis=0) if len(members) else np.asarray(camera.size) / 2.0
     reach = float(np.abs(tip[members] - rest).max()) if len(members) else 0.0
     rest_rad = float(np.median(plan.shaft_rad[members])) if len(members) else -1.2
     still = np.clip(view + 0.5, 0, 255).astype(np.uint8)
-    return Shot(camera.size, px_per_mm, still, np.asarray(light * gain, np.float32), pen, person, rest, rest_rad, reach, settings)  # type: ignore[arg-type]
+    return Shot(
+        camera.size,
+        px_per_mm,
+        still,
+        np.asarray(light * gain, np.float32),
+        pen,
+        person,
+        rest,
+        rest_rad,
+        reach,
+        settings,
+    )  # type: ignore[arg-type]

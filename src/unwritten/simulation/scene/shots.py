@@ -28,7 +28,9 @@ class Person:
     second_light: NDArray[np.float64]
 
 
-def reference_map(scale: float, shaft_rad: float, left_handed: bool, origin_px: NDArray[np.float64]) -> NDArray[np.float64]:
+def reference_map(
+    scale: float, shaft_rad: float, left_handed: bool, origin_px: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """``[2, 3]`` map from the reference view (mm) to pixels, with the shaft along ``shaft_rad`` and mirrored for left hands."""
     mirror = np.diag([-1.0, 1.0]) if left_handed else np.eye(2)
     reference = np.pi - REFERENCE_SHAFT_RAD if left_handed else REFERENCE_SHAFT_RAD
@@ -71,8 +73,16 @@ class Shot:
         canvas = (size[0] + 2 * self.margin, size[1] + 2 * self.margin)
         to_canvas = reference_map(px_per_mm, rest_rad, person.left_handed, rest_px + self.margin)
         from_canvas = cv2.invertAffineTransform(to_canvas)
-        hand = draw_hand(canvas, from_canvas, 1 / px_per_mm, pen is None, person.tone, person.sleeve, person.light,
-                         np.random.default_rng(person.seed))
+        hand = draw_hand(
+            canvas,
+            from_canvas,
+            1 / px_per_mm,
+            pen is None,
+            person.tone,
+            person.sleeve,
+            person.light,
+            np.random.default_rng(person.seed),
+        )
         self.rear, self.front = hand.rear, hand.front
         covered = np.flatnonzero(hand.rear[..., 3].any(axis=1)), np.flatnonzero(hand.rear[..., 3].any(axis=0))
         thumb = np.flatnonzero(hand.front[..., 3].any(axis=1)), np.flatnonzero(hand.front[..., 3].any(axis=0))
@@ -95,7 +105,8 @@ class Shot:
         scale = self.px_per_mm / _COARSE
         room = self.settings.table == "room"
         for light, blur_mm, depth, tint in (
-            (self.person.light, 7.0, 1.0, (1.0, 1.0, 0.96)), (self.person.second_light, 12.0, 0.7, (1.0, 0.96, 0.8)),
+            (self.person.light, 7.0, 1.0, (1.0, 1.0, 0.96)),
+            (self.person.second_light, 12.0, 0.7, (1.0, 0.96, 0.8)),
             (np.array([0.0, 0.0, 1.0]), 4.0, 0.5, (1.0, 1.0, 1.0)),
         ):
             drop = -light[:2] / max(light[2], 0.2) * 20 * scale + np.array([0.0, 2.0 * scale])
@@ -116,10 +127,15 @@ class Shot:
         fade = np.clip(1 - u / length, 0, 1) ** 1.2
         spot = 0.75 * np.exp(-(u**2 + v**2) / (2 * 2.0**2))
         depth = self.settings.shadow * np.maximum(0.9 * side * start * fade, spot)
-        return Sprite(np.clip(255 * (1 - depth) + 0.5, 0, 255).astype(np.uint8),
-                      (margin * resolution, 14 * resolution), resolution)
+        return Sprite(
+            np.clip(255 * (1 - depth) + 0.5, 0, 255).astype(np.uint8),
+            (margin * resolution, 14 * resolution),
+            resolution,
+        )
 
-    def _hand_layers(self, tip: NDArray[np.float64], arm: NDArray[np.float64], turn: float) -> tuple[list[NDArray[np.uint8]], tuple[int, int, int, int]] | None:
+    def _hand_layers(
+        self, tip: NDArray[np.float64], arm: NDArray[np.float64], turn: float
+    ) -> tuple[list[NDArray[np.uint8]], tuple[int, int, int, int]] | None:
         """Bend the hand so that the fingertips go with the pen and the forearm with the arm."""
         shift, slow = tip - self.rest_px, arm - self.rest_px
         low = np.minimum(self.hand_low + shift, self.hand_low + slow) - abs(turn) * 60 * self.px_per_mm
@@ -141,10 +157,15 @@ class Shot:
         size = (right - left, bottom - top)
         # Grid point k stands for pixel step * k; resize puts it at step * (k + 0.5) - 0.5.
         stretch = np.array([[step, 0, 0], [0, step, 0]], np.float64)
-        maps = [cv2.warpAffine(part, stretch, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
-                for part in (coarse_x, coarse_y)]
+        maps = [
+            cv2.warpAffine(part, stretch, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+            for part in (coarse_x, coarse_y)
+        ]
         fixed = cv2.convertMaps(maps[0], maps[1], cv2.CV_16SC2)
-        layers = [cv2.remap(layer, *fixed, interpolation=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE) for layer in (self.rear, self.front)]
+        layers = [
+            cv2.remap(layer, *fixed, interpolation=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+            for layer in (self.rear, self.front)
+        ]
         return [np.asarray(layer, np.uint8) for layer in layers], region
 
     def draw(
@@ -169,13 +190,17 @@ class Shot:
             if self.hand_shadow is not None:
                 drift = 0.5 * (tip + arm) - self.rest_px - self.margin
                 matrix = np.array([[_COARSE, 0, drift[0]], [0, _COARSE, drift[1]]], float)
-                cast = cv2.warpAffine(self.hand_shadow, matrix, self.size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+                cast = cv2.warpAffine(
+                    self.hand_shadow, matrix, self.size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
+                )
                 darken(picture, np.asarray(cast, np.uint8), whole)
             if self.pen_shadow is not None:
                 rise = lift_mm * self.px_per_mm
                 away = np.array([np.cos(self.shadow_rad), np.sin(self.shadow_rad)])
                 ground = tip - 0.6 * rise * self.up + 0.5 * rise * away
-                drawn = warp(self.pen_shadow.image, place(1.0, self.shadow_rad, self.pen_shadow.tip, ground), self.size, 255)
+                drawn = warp(
+                    self.pen_shadow.image, place(1.0, self.shadow_rad, self.pen_shadow.tip, ground), self.size, 255
+                )
                 if drawn is not None:
                     darken(picture, *drawn)
             motion = np.zeros(2) if motion_px is None else motion_px
@@ -183,11 +208,11 @@ class Shot:
             if hand is not None:
                 paste(picture, smear(hand[0][0], 0.7 * motion), hand[1])
             if self.pen is not None:
-                drawn = warp(self.pen.image, place(self.px_per_mm / self.pen.px_per_mm, shaft_rad, self.pen.tip, tip), self.size)
+                drawn = warp(
+                    self.pen.image, place(self.px_per_mm / self.pen.px_per_mm, shaft_rad, self.pen.tip, tip), self.size
+                )
                 if drawn is not None:
                     paste(picture, smear(drawn[0], motion), drawn[1])
                 if hand is not None:
                     paste(picture, smear(hand[0][1], 0.7 * motion), hand[1])
         return np.asarray(cv2.multiply(picture, self.light, scale=self.brightest / 255), np.uint8)
-
-

@@ -40,20 +40,36 @@ def background_picture(path: str, size: tuple[int, int]) -> NDArray[np.float32]:
             raise UnwrittenError(f"{path}: no picture in it; give a background that is a picture or a video")
     height, width = picture.shape[:2]
     scale = max(size[0] / width, size[1] / height)
-    wide = cv2.resize(picture, (max(size[0], round(width * scale)), max(size[1], round(height * scale))), interpolation=cv2.INTER_AREA)
+    wide = cv2.resize(
+        picture, (max(size[0], round(width * scale)), max(size[1], round(height * scale))), interpolation=cv2.INTER_AREA
+    )
     y, x = (wide.shape[0] - size[1]) // 2, (wide.shape[1] - size[0]) // 2
     return cv2.cvtColor(wide[y : y + size[1], x : x + size[0]], cv2.COLOR_BGR2RGB).astype(np.float32)
 
 
-def _print(sheet: NDArray[np.float32], kind: str, corners: NDArray[np.float64], to_canvas: NDArray[np.float64],
-           px_per_mm: float, rng: np.random.Generator) -> None:
+def _print(
+    sheet: NDArray[np.float32],
+    kind: str,
+    corners: NDArray[np.float64],
+    to_canvas: NDArray[np.float64],
+    px_per_mm: float,
+    rng: np.random.Generator,
+) -> None:
     """Print a frame with lines of text, or ruled lines, on the sheet in place; ``corners`` is the sheet in millimetres."""
     ink = rng.uniform(20, 70, 3)
     left, right, top, bottom = corners[:, 0].min(), corners[:, 0].max(), corners[:, 1].min(), corners[:, 1].max()
 
     def line(points: list[tuple[float, float]], width_mm: float, colour: NDArray[np.float64]) -> None:
         ends = np.round(_to_picture(np.array(points), to_canvas) * 2**_FIXED).astype(np.int32)
-        cv2.polylines(sheet, [ends.reshape(-1, 1, 2)], False, colour.tolist(), max(1, round(width_mm * px_per_mm)), cv2.LINE_AA, _FIXED)
+        cv2.polylines(
+            sheet,
+            [ends.reshape(-1, 1, 2)],
+            False,
+            colour.tolist(),
+            max(1, round(width_mm * px_per_mm)),
+            cv2.LINE_AA,
+            _FIXED,
+        )
 
     if kind == "ruled":
         colour = np.array([150.0, 172.0, 206.0]) + rng.uniform(-20, 20, 3)
@@ -62,21 +78,35 @@ def _print(sheet: NDArray[np.float32], kind: str, corners: NDArray[np.float64], 
         line([(right - 24, top), (right - 24, bottom)], 0.35, np.array([206.0, 120.0, 120.0]))
         return
     # A form: a border around the page, and a box around the place to write in.
-    inset, width = rng.uniform(8, 14), rng.uniform(0.7, 1.8)
-    line([(left + inset, top + inset), (right - inset, top + inset), (right - inset, bottom - inset),
-          (left + inset, bottom - inset), (left + inset, top + inset)], width, ink)
+    inset, width = rng.uniform(8, 14), rng.uniform(0.5, 1.3)
+    line(
+        [
+            (left + inset, top + inset),
+            (right - inset, top + inset),
+            (right - inset, bottom - inset),
+            (left + inset, bottom - inset),
+            (left + inset, top + inset),
+        ],
+        width,
+        ink,
+    )
     x0, x1, y0, y1 = -rng.uniform(34, 55), rng.uniform(34, 60), -rng.uniform(26, 45), rng.uniform(22, 40)
     line([(x0, y0), (x1, y0), (x1, y1), (x0, y1), (x0, y0)], width, ink)
     for row in range(3):  # words of small print under the box
         position = x0
         while position < x1 - 12:
             length = rng.uniform(3, 12)
-            line([(position, y1 + 8 + 6 * row), (position + length, y1 + 8 + 6 * row)], 1.6, ink + 40)
+            line([(position, y1 + 8 + 6 * row), (position + length, y1 + 8 + 6 * row)], 1.2, ink + 40)
             position += length + 2.5
 
 
-def draw_ground(size: tuple[int, int], to_canvas: NDArray[np.float64], px_per_mm: float, settings: SceneSettings,
-                rng: np.random.Generator) -> NDArray[np.float32]:
+def draw_ground(
+    size: tuple[int, int],
+    to_canvas: NDArray[np.float64],
+    px_per_mm: float,
+    settings: SceneSettings,
+    rng: np.random.Generator,
+) -> NDArray[np.float32]:
     """Table and paper without light and shadows, RGB float32 ``[H, W, 3]``.
 
     Args:
@@ -104,8 +134,13 @@ def draw_ground(size: tuple[int, int], to_canvas: NDArray[np.float64], px_per_mm
     return np.asarray(table * (1 - mask) + sheet * mask, np.float32)
 
 
-def draw_light(size: tuple[int, int], px_per_mm: float, settings: SceneSettings, focus_px: NDArray[np.float64],
-               rng: np.random.Generator) -> NDArray[np.float32]:
+def draw_light(
+    size: tuple[int, int],
+    px_per_mm: float,
+    settings: SceneSettings,
+    focus_px: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> NDArray[np.float32]:
     """What each pixel's colour is multiplied by, float32 ``[H, W, 3]``: lamp, window, falloff, the lamp's shadow.
 
     Args:
@@ -128,12 +163,18 @@ def draw_light(size: tuple[int, int], px_per_mm: float, settings: SceneSettings,
         direction = rng.uniform(0, np.pi)
         along = np.array([np.cos(direction), np.sin(direction)]) * 900 * px_per_mm
         passing = focus_px + rng.uniform(-25, 25, 2) * px_per_mm
-        cv2.line(arm, (passing - along).astype(int).tolist(), (passing + along).astype(int).tolist(), 1.0,
-                 max(2, round(rng.uniform(9, 20) * px_per_mm)), cv2.LINE_AA)
+        cv2.line(
+            arm,
+            (passing - along).astype(int).tolist(),
+            (passing + along).astype(int).tolist(),
+            1.0,
+            max(2, round(rng.uniform(9, 20) * px_per_mm)),
+            cv2.LINE_AA,
+        )
         head = passing + rng.uniform(0.08, 0.16) * along
         cv2.circle(arm, head.astype(int).tolist(), round(rng.uniform(30, 50) * px_per_mm), 1.0, -1, cv2.LINE_AA)
         arm = cv2.GaussianBlur(arm, (0, 0), rng.uniform(1.0, 3.5) * px_per_mm)
         light = light * (1 - np.float32(settings.lamp_shadow) * arm)[..., None]
     dither = rng.uniform(-0.002, 0.002, (height, width, 1)).astype(np.float32)
+    light /= light[height // 4 : -height // 4, width // 4 : -width // 4].mean()
     return np.asarray(light * np.float32(settings.exposure) + dither, np.float32)
-

@@ -45,7 +45,9 @@ def _turned(make: Picture, size: tuple[int, int], angle_rad: float) -> Picture:
     side = make.shape[0]
     turn = cv2.getRotationMatrix2D((side / 2, side / 2), np.degrees(angle_rad), 1.0)
     turn[:, 2] += (size[0] / 2 - side / 2, size[1] / 2 - side / 2)
-    return np.asarray(cv2.warpAffine(make, turn, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT), np.float32)
+    return np.asarray(
+        cv2.warpAffine(make, turn, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT), np.float32
+    )
 
 
 def wood(size: tuple[int, int], px_per_mm: float, rng: np.random.Generator) -> Picture:
@@ -53,12 +55,12 @@ def wood(size: tuple[int, int], px_per_mm: float, rng: np.random.Generator) -> P
     side = int(np.hypot(*size)) + 4
     across = np.arange(side, dtype=np.float32)[:, None] / (px_per_mm * rng.uniform(7, 14))
     # Rings bulge into the arches of flat-sawn wood where slow noise, long along the grain, bends them.
-    bend = value_noise((side, side), (120 * px_per_mm, 35 * px_per_mm), rng) * rng.uniform(0.8, 1.6)
-    bend += value_noise((side, side), (60 * px_per_mm, 9 * px_per_mm), rng) * 0.18
+    bend = value_noise((side, side), (120 * px_per_mm, 35 * px_per_mm), rng) * rng.uniform(1.0, 2.2)
+    bend += value_noise((side, side), (80 * px_per_mm, 12 * px_per_mm), rng) * 0.12
     rings = 0.5 + 0.5 * np.sin(2 * np.pi * (across + bend))
     streaks = value_noise((side, side), (60 * px_per_mm, 1.0 * px_per_mm), rng)
     pores = value_noise((side, side), (6 * px_per_mm, 0.5 * px_per_mm), rng)
-    tone = 0.55 + 0.25 * (rings**2 - 0.4) + 0.10 * streaks - 0.10 * np.clip(pores - 1.0, 0, None)
+    tone = 0.62 + 0.34 * (rings**0.7 - 0.5) + 0.06 * streaks - 0.10 * np.clip(pores - 1.0, 0, None)
     light = np.array([196, 160, 96], np.float32) * rng.uniform(0.75, 1.1) + rng.uniform(-12, 12, 3)
     dark = light * np.array([0.62, 0.56, 0.48])
     return _turned(_mix(tuple(dark), tuple(light), tone), size, rng.uniform(0, np.pi))
@@ -67,7 +69,9 @@ def wood(size: tuple[int, int], px_per_mm: float, rng: np.random.Generator) -> P
 def laminate(size: tuple[int, int], px_per_mm: float, rng: np.random.Generator) -> Picture:
     """A speckled plain table top."""
     base = np.array([1.0, rng.uniform(0.94, 1.02), rng.uniform(0.86, 1.04)], np.float32) * rng.uniform(105, 200)
-    speckle = value_noise(size, (0.8 * px_per_mm, 0.8 * px_per_mm), rng) * 5 + fractal_noise(size, 50 * px_per_mm, 4, rng) * 4
+    speckle = (
+        value_noise(size, (0.8 * px_per_mm, 0.8 * px_per_mm), rng) * 5 + fractal_noise(size, 50 * px_per_mm, 4, rng) * 4
+    )
     return base + speckle[..., None]
 
 
@@ -109,14 +113,18 @@ def paper(size: tuple[int, int], px_per_mm: float, rng: np.random.Generator) -> 
     """A sheet of office paper: fibres, a slow waviness, a few specks; float32 ``[H, W, 3]``."""
     white = np.array([1.0, rng.uniform(0.975, 1.0), rng.uniform(0.93, 1.0)], np.float32) * rng.uniform(218, 240)
     wave = fractal_noise(size, 70 * px_per_mm, 3, rng) * 1.8
-    fibres = value_noise(size, (1.4 * px_per_mm, 0.5 * px_per_mm), rng) + value_noise(size, (0.5 * px_per_mm, 1.4 * px_per_mm), rng)
+    fibres = value_noise(size, (1.4 * px_per_mm, 0.5 * px_per_mm), rng) + value_noise(
+        size, (0.5 * px_per_mm, 1.4 * px_per_mm), rng
+    )
     sheet = white + (wave + 0.9 * fibres)[..., None]
     for _ in range(rng.integers(3, 12)):  # dust and marks of former writing
         centre = (rng.uniform(0, 1, 2) * size).astype(int)
         shade = float(rng.uniform(0.75, 0.95))
         angle = rng.uniform(0, 2 * np.pi)
         end = centre + (rng.uniform(0.2, 1.5) * px_per_mm * np.array([np.cos(angle), np.sin(angle)])).astype(int)
-        cv2.line(sheet, centre.tolist(), end.tolist(), (white * shade).tolist(), max(1, round(0.25 * px_per_mm)), cv2.LINE_AA)
+        cv2.line(
+            sheet, centre.tolist(), end.tolist(), (white * shade).tolist(), max(1, round(0.25 * px_per_mm)), cv2.LINE_AA
+        )
     return sheet
 
 

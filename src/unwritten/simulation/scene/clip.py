@@ -1,0 +1,115 @@
+"""A simulated recording as real files: muted video, sound alone and both, named as the benchmark names its clips."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal
+
+import av
+import av.error
+import numpy as np
+from numpy.typing import NDArray
+
+from unwritten.errors import UnwrittenError
+from unwritten.files import whole_file
+from unwritten.media import write_audio, write_video
+from unwritten.simulation.scene.render import render
+from unwritten.simulation.scene.settings import SceneSettings
+from unwritten.types import Modality, Recording, Track
+
+_COPY_BLOCK_S = 0.5  # sound and pictures are interleaved about this finely
+
+
+def aligned_waveform(recording: Recording) -> NDArray[np.float32]:
+    """Sound on the pictures' clock, float32 ``[N]``: its first sample falls on the first picture.
+
+    Sound that starts before the pictures is cut there; silence fills what is missing in front.
+    """
+    assert recording.waveform is not None
+    waveform = np.asarray(recording.waveform, np.float32)
+    first_s = float(recording.track.time_s[0]) if recording.track is not None and len(recording.track) else 0.0
+    start = round((recording.audio_offset_s - first_s) * recording.sample_rate_hz)
+    return np.concatenate([np.zeros(max(0, start), np.float32), waveform[max(0, -start) :]])
+
+
+def render_clip(
+    recording: Recording,
+    path: Path | str,
+    settings: SceneSettings | None = None,
+    seed: int = 0,
+    *,
+    audio_suffix: Literal[".mp3", ".m4a", ".wav", ".flac"] = ".mp3",
+) -> Mapping[Modality, Path]:
+    """Write a recording as files.
+
+    The pictures are rendered and encoded once; the file with both streams holds a copy of the same packets, so that
+    muted and audio-visual items differ in the sound alone. The sound alone is encoded again and carries no pictures.
+
+    Args:
+        recording: track, waveform or both; a track needs frames, times that increase and a size.
+        path: folder and name without suffix: ``out/above`` becomes ``out/above_muted.mp4``, ``out/above.mp3`` and
+            ``out/above.mp4``.
+        settings: what the scene looks like.
+        seed: the same seed gives the same pictures.
+        audio_suffix: format of the sound alone.
+
+    Returns:
+        the path of each modality written, as ``Clip.files`` takes them.
+
+    Raises:
+        UnwrittenError: nothing to write, or the place cannot be written.
+    """
+    path = Path(path)
+    has_sound = recording.waveform is not None and len(recording.waveform) > 0
+    track = recording.track if recording.track is not None and len(recording.track) else None
+    if track is None and not has_sound:
+        raise UnwrittenError(f"{path}: the recording holds neither pictures nor sound; simulate at least one of them")
+    files: dict[Modality, Path] = {}
+    if has_sound:
+        files["audio"] = path.with_name(path.name + audio_suffix)
+        write_audio(files["audio"], aligned_waveform(recording), recording.sample_rate_hz)
+    if track is not None:
+        files["video"] = path.with_name(path.name + "_muted.mp4")
+        time_s = np.asarray(track.time_s) - track.time_s[0]
+        write_video(
+            files["video"], _pictures(track, settings, seed), time_s, sample_aspect_ratio=track.sample_aspect_ratio
+        )
+    if track is not None and has_sound:
+        files["av"] = path.with_name(path.name + ".mp4")
+        _add_sound(files["video"], aligned_waveform(recording), recording.sample_rate_hz, files["av"])
+    return files
+
+
+def _pictures(track: Track, settings: SceneSettings | None, seed: int) -> Iterator[NDArray[np.uint8]]:
+    for frame in render(track, settings, np.random.default_rng(seed)):
+        yield frame.image
+
+
+def _add_sound(muted: Path, waveform: NDArray[np.float32], sample_rate_hz: int, target: Path) -> None:
+    """Copy the pictures' packets of ``muted`` beside newly encoded AAC sound."""
+    with whole_file(target) as temporary:
+        sound = temporary.with_suffix(".sound.m4a")
+        try:
+            write_audio(sound, waveform, sample_rate_hz)
+            with (
+                av.open(f"file:{muted}") as pictures,
+                av.open(f"file:{sound}") as speech,
+                av.open(f"file:{temporary}", "w", format="mp4", options={"movflags": "+faststart"}) as container,
+            ):
+                streams = [pictures.streams.video[0], speech.streams.audio[0]]
+                copies = [container.add_stream_from_template(stream) for stream in streams]
+                packets = [
+                    (float(packet.dts * packet.time_base), index, packet)
+                    for index, (source, stream) in enumerate(zip((pictures, speech), streams, strict=True))
+                    for packet in source.demux(stream)
+                    if packet.dts is not None and packet.time_base is not None
+                ]
+                packets.sort(key=lambda entry: (entry[0] // _COPY_BLOCK_S, entry[1], entry[0]))
+                for _, index, packet in packets:
+                    packet.stream = copies[index]
+                    container.mux(packet)
+        except av.error.FFmpegError as error:
+            raise UnwrittenError(f"{target}: cannot be written ({error.strerror}); choose another place") from error
+        finally:
+            sound.unlink(missing_ok=True)
