@@ -30,13 +30,13 @@ class BlindSettings:
 
     Attributes:
         name: its name in tables.
-        strategy: ``constant`` says, for each length, the one word with the highest expected OLA; ``random`` a random word
+        strategy: ``constant`` says, for each length, the one word of highest expected OLA; ``random`` a random word
             of the length; ``letters`` the most frequent letter of each position, be it a word or not; ``few-shot`` the
             same from ``demonstrations`` random words alone, drawn anew for each item.
         words: ``english`` (all of wordfreq's words), or a file of one word a line, such as a training split's.
         language: wordfreq's language code.
         power: words are weighted by their frequency to this power: 1 counts running text, 0 the dictionary. Tests are
-            drawn from frequent words, each once, so that the truth lies between; 0.5 is a higher floor than either end.
+            drawn from frequent words, each once: the truth lies between, and 0.5 is a higher floor than either end.
         demonstrations: k of ``few-shot``.
         seed: of the random choices, which also depend on the item.
     """

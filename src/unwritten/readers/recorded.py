@@ -110,7 +110,7 @@ def read_recorded(path: Path | str, name: str) -> Iterator[Answer]:
             reader.fieldnames = columns
             lacking = [column for column in ("item", "modality", "answer") if column not in columns]
             if lacking:
-                raise UnwrittenError(f"{path}: lacks the column {lacking[0]!r}; begin it with item,modality,answer")
+                raise UnwrittenError(f"{path}: no column {lacking[0]!r}; begin with item,modality,answer")
             rows = list(reader)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or str(error)
