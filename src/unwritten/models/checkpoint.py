@@ -1,0 +1,97 @@
+"""Checkpoints: Lightning's own while training, and a small one to ship that loads with ``weights_only=True``."""
+
+from __future__ import annotations
+
+import pickle
+import zipfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from unwritten.config import settings_from
+from unwritten.errors import UnwrittenError
+from unwritten.files import project_root, whole_file
+from unwritten.models.fusion import FusionModel, ModelSettings
+
+FORMAT = 1
+"""Raised when what a checkpoint means changes."""
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A network that is ready to read.
+
+    Attributes:
+        network: in evaluation mode, on the CPU.
+        features: settings of the features that it was trained on, as plain values.
+        about: data, protocol, seed and command that made it, as far as the checkpoint says.
+    """
+
+    network: FusionModel
+    features: Mapping[str, Any]
+    about: Mapping[str, Any]
+
+
+def default_checkpoint() -> Path:
+    """The checkpoint that the project ships."""
+    return project_root() / "checkpoints" / "unwritten.ckpt"
+
+
+def save_small(network: FusionModel, features: Mapping[str, Any], about: Mapping[str, Any], path: Path | str) -> None:
+    """Write the weights in half precision with everything that a reader needs.
+
+    Raises:
+        UnwrittenError: the file cannot be written.
+    """
+    content = {
+        "format": FORMAT,
+        "model": asdict(network.settings),
+        "features": dict(features),
+        "about": dict(about),
+        "weights": {name: value.half() for name, value in network.state_dict().items()},
+    }
+    with whole_file(path) as temporary:
+        torch.save(content, temporary)
+
+
+def load_model(path: Path | str | None = None) -> LoadedModel:
+    """Load a small checkpoint or one that training wrote.
+
+    Raises:
+        UnwrittenError: the file is missing, is no checkpoint, or belongs to another version or architecture.
+    """
+    path = Path(path) if path is not None else default_checkpoint()
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError as error:
+        raise UnwrittenError(f"{path}: no such checkpoint; train one with python train.py or name another") from error
+    except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, zipfile.BadZipFile, ValueError) as error:
+        raise UnwrittenError(f"{path}: is not a checkpoint that can be read; name one that train.py wrote") from error
+    if not isinstance(content, dict):
+        raise UnwrittenError(f"{path}: is not a checkpoint of this project; name one that train.py wrote")
+    if "hyper_parameters" in content:
+        settings, features = content["hyper_parameters"]["model"], content["hyper_parameters"]["features"]
+        about = content["hyper_parameters"].get("about", {})
+        prefix = "network."
+        weights = {
+            name.removeprefix(prefix): value
+            for name, value in content["state_dict"].items()
+            if name.startswith(prefix)
+        }
+    elif content.get("format") == FORMAT:
+        settings, features, about = content["model"], content["features"], content["about"]
+        weights = {name: value.float() for name, value in content["weights"].items()}
+    else:
+        raise UnwrittenError(
+            f"{path}: has checkpoint format {content.get('format')}, this version reads {FORMAT}; use the version of "
+            "unwritten that wrote it, or train anew"
+        )
+    network = FusionModel(settings_from(ModelSettings, settings, "model"))
+    try:
+        network.load_state_dict(weights)
+    except RuntimeError as error:
+        raise UnwrittenError(f"{path}: its weights belong to another architecture; train anew or name another") from error
+    return LoadedModel(network.eval(), features, about)

@@ -1,0 +1,156 @@
+"""The trained baseline as a reader: recording, features, emissions, decoding."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from unwritten.benchmark.words import NAMED, word_list
+from unwritten.decoding.alphabet import Alphabet
+from unwritten.decoding.decode import Decoded, decode
+from unwritten.decoding.lexicon import Lexicon
+from unwritten.decoding.settings import DecodingSettings
+from unwritten.errors import UnwrittenError, UsageError
+from unwritten.features.extract import FeatureSettings, extract
+from unwritten.features.store import Store
+from unwritten.files import digest_file
+from unwritten.models.checkpoint import default_checkpoint, load_model
+from unwritten.models.fusion import HEADS
+from unwritten.readers.base import failed_answer, number_of_letters
+from unwritten.readers.recording import record_clip
+from unwritten.tracking.settings import TrackerSettings
+from unwritten.types import MODALITIES, Answer, Clip, Features, Modality, Recording
+
+MODES = ("ctc", "ctc-letters", "ctc-free")
+"""What a reader is told: n and a lexicon; n; nothing."""
+
+
+class CtcNetwork:
+    """A checkpoint that turns recordings into emissions."""
+
+    def __init__(self, checkpoint: Path | str | None = None) -> None:
+        """
+        Args:
+            checkpoint: a checkpoint file; None takes the one that the project ships.
+
+        Raises:
+            UnwrittenError: it cannot be read.
+        """
+        self.path = Path(checkpoint) if checkpoint else default_checkpoint()
+        loaded = load_model(self.path)
+        self.network = loaded.network
+        self.about = loaded.about
+        self.features = FeatureSettings.from_mapping(loaded.features)
+        self.alphabet = loaded.network.settings.alphabet
+        self.emission_rate_hz = self.features.kinematics.rate_hz / 2
+
+    def features_of(self, recording: Recording) -> Features:
+        """Features as the network was trained on."""
+        return extract(recording, self.features)
+
+    def log_probs(self, features: Features, modality: Modality) -> NDArray[np.float32]:
+        """Emissions float32 ``[U, A]`` of the modality's head: log probabilities, the blank first."""
+        with torch.inference_mode():
+            logits = self.network(
+                torch.from_numpy(features.kinematics)[None],
+                torch.from_numpy(features.kinematics_mask)[None],
+                torch.from_numpy(features.spectrogram)[None],
+                torch.from_numpy(features.spectrogram_mask)[None],
+                torch.tensor([len(features)]),
+            )[HEADS.index(modality)]
+            return logits[0].float().log_softmax(-1).numpy()
+
+
+class CtcReader:
+    """Reads clips with a trained network.
+
+    Args:
+        name: the reader's name in tables.
+        checkpoint: a checkpoint file; None takes the one that the project ships.
+        mode: ``ctc`` (n given, words of a lexicon), ``ctc-letters`` (n given, any letters), ``ctc-free`` (neither).
+        lexicon: ``benchmark`` or ``english``, for mode ``ctc``.
+        length_known: False lets words of the lexicon have any length.
+        decoding: settings of the decoder.
+        tracker: settings of the tracker.
+        store: where tracks are kept between runs; None computes anew.
+    """
+
+    def __init__(
+        self,
+        checkpoint: Path | str | None = None,
+        mode: str = "ctc",
+        name: str | None = None,
+        lexicon: str = "benchmark",
+        length_known: bool = True,
+        decoding: DecodingSettings | None = None,
+        tracker: TrackerSettings | None = None,
+        store: Store | None = None,
+    ) -> None:
+        if mode not in MODES:
+            raise UsageError(f"reader mode {mode!r}: known are {', '.join(MODES)}")
+        if lexicon not in NAMED:
+            raise UsageError(f"lexicon {lexicon!r}: known are {', '.join(NAMED)}")
+        self.name = name or mode
+        self.mode = mode
+        self.network = _network(str(checkpoint) if checkpoint else None)
+        self.fingerprint = digest_file(self.network.path)
+        self.length_known = length_known and mode != "ctc-free"
+        self.decoding = replace(
+            decoding or DecodingSettings(answer="expected_ola", frequency_weight=0.0),
+            alphabet=self.network.alphabet,
+            rate_hz=self.network.emission_rate_hz,
+        )
+        self.lexicon = named_lexicon(lexicon, self.network.alphabet) if mode == "ctc" else None
+        self.tracker = tracker
+        self.store = store
+
+    def modalities(self) -> tuple[Modality, ...]:
+        """All three."""
+        return MODALITIES
+
+    def read(self, clips: Sequence[Clip], modality: Modality) -> Iterator[Answer]:
+        """One answer for each clip, in order."""
+        for clip in clips:
+            start_s = time.perf_counter()
+            try:
+                recording = record_clip(clip, modality, self.tracker, self.store)
+                decoded = self.decode(recording, modality, number_of_letters(clip) if self.length_known else None)
+            except (UnwrittenError, ValueError) as error:
+                yield failed_answer(clip, self.name, modality, error, time.perf_counter() - start_s)
+                continue
+            yield Answer(
+                item=clip.id,
+                reader=self.name,
+                modality=modality,
+                raw=decoded.letters,
+                word=decoded.word,
+                candidates=decoded.candidates,
+                state="answered" if decoded.word else "empty",
+                seconds=time.perf_counter() - start_s,
+                details={"letter_spans_s": [list(span) for span in decoded.letter_spans_s], "unsure": decoded.unsure},
+            )
+
+    def decode(self, recording: Recording, modality: Modality, n: int | None) -> Decoded:
+        """Read one recording; ``n`` letters when known."""
+        emissions = self.network.log_probs(self.network.features_of(recording), modality)
+        return decode(emissions, self.decoding, self.lexicon, n)
+
+
+@lru_cache(maxsize=4)
+def _network(checkpoint: str | None) -> CtcNetwork:
+    return CtcNetwork(checkpoint)
+
+
+@lru_cache(maxsize=8)
+def named_lexicon(name: str, alphabet: str) -> Lexicon:
+    """The named word list as a lexicon over an alphabet; words with other letters are left out."""
+    words = word_list(name)
+    usable = words.only(word for word in words if set(word) <= set(alphabet))
+    return Lexicon.build(usable.words, usable.frequency, Alphabet(alphabet))

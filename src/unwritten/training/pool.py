@@ -1,0 +1,193 @@
+"""A pool of performed handwriting: what a pen did and how it sounded, once per sample of a corpus.
+
+Performing and sounding are the dear half of the simulation and are done once; filming, tracker noise and the choice of
+letters for a word are cheap and are drawn anew in every epoch. S is the number of entries, N the number of motion
+samples at ``MOTION_RATE_HZ`` in all, F of spectrogram frames in all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import partial
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from unwritten.features.spectrogram import SpectrogramSettings, frame_count, log_mel
+from unwritten.handwriting.corpus import HandwritingCorpus
+from unwritten.simulation.motion import MOTION_RATE_HZ
+from unwritten.simulation.pen import PenSettings
+from unwritten.simulation.sound import SoundSettings, simulate_sound
+from unwritten.simulation.writing import letter_heights_mm, perform_sample
+from unwritten.features.store import Arrays, Store
+
+_SHARD = 500  # entries computed together: what a killed run loses at most per process
+_VERSION = 1  # raised when the simulation changes what it makes of the same settings
+
+
+@dataclass(frozen=True)
+class PoolSettings:
+    """What an entry was made with.
+
+    Attributes:
+        pen: pace and habits.
+        sound: the microphone's side, None for a silent pool.
+        spectrogram: the bands; each entry's floor is its own.
+        seed: every choice follows from it and the entry's number.
+    """
+
+    pen: PenSettings
+    sound: SoundSettings | None
+    spectrogram: SpectrogramSettings
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Performed samples as flat arrays.
+
+    Attributes:
+        xy_centimm: int16 ``[N, 2]`` hundredths of a millimetre from the entry's first point, y up.
+        pen_down: bool ``[N]``.
+        starts: int64 ``[S + 1]`` into the motion samples.
+        mel: uint8 ``[F, M]`` quantised log-mel energies over the floor; F = 0 in a silent pool.
+        mel_starts: int64 ``[S + 1]`` into the frames.
+        labels, writers, styles: str ``[S]``.
+        heights_mm: ``[S]`` the writer's letter height.
+    """
+
+    xy_centimm: NDArray[np.int16]
+    pen_down: NDArray[np.bool_]
+    starts: NDArray[np.int64]
+    mel: NDArray[np.uint8]
+    mel_starts: NDArray[np.int64]
+    labels: NDArray[np.str_]
+    writers: NDArray[np.str_]
+    styles: NDArray[np.str_]
+    heights_mm: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def durations_s(self) -> NDArray[np.float64]:
+        """``[S]`` seconds."""
+        return np.diff(self.starts) / MOTION_RATE_HZ
+
+
+def quantise(mel: NDArray[np.float32], settings: SpectrogramSettings) -> NDArray[np.uint8]:
+    """Normalised energies ``[F, M]`` as bytes: steps of 0.24 dB, far below the noise of a frame."""
+    span = settings.highest - settings.lowest
+    return np.clip(np.round((mel - settings.lowest) * (255.0 / span)), 0, 255).astype(np.uint8)
+
+
+def dequantise(mel: NDArray[np.uint8], settings: SpectrogramSettings) -> NDArray[np.float32]:
+    """Inverse of ``quantise``."""
+    span = settings.highest - settings.lowest
+    return mel.astype(np.float32) * np.float32(span / 255.0) + np.float32(settings.lowest)
+
+
+def build_pool(
+    corpora: Sequence[tuple[HandwritingCorpus, str]],
+    settings: PoolSettings,
+    store: Store,
+    processes: int = 1,
+    progress: bool = True,
+) -> Pool:
+    """Perform every sample of the corpora, reusing what the store already holds.
+
+    Args:
+        corpora: each with the style that its samples count as.
+        settings: how to perform and sound them.
+        store: where shards of ``_SHARD`` entries are kept.
+        processes: how many to work with.
+        progress: show a bar.
+    """
+    shards: list[Arrays] = []
+    labels, writers, styles, heights = [], [], [], []
+    jobs: list[tuple[HandwritingCorpus, NDArray[np.float64], str, int, dict[str, Any]]] = []
+    for number, (corpus, style) in enumerate(corpora):
+        heights_mm = letter_heights_mm(corpus)
+        digest = corpus_digest(corpus)
+        labels.append(corpus.labels)
+        writers.append(corpus.writers)
+        styles.append(np.full(len(corpus), style))
+        heights.append(heights_mm)
+        for first in range(0, len(corpus), _SHARD):
+            chosen = np.arange(first, min(first + _SHARD, len(corpus)))
+            key = {"version": _VERSION, "corpus": digest, "first": first, "number": number, **asdict(settings)}
+            jobs.append((corpus.subset(chosen), heights_mm[chosen], style, first + 1_000_003 * number, key))
+    work = partial(_shard, settings=settings, root=store.root)
+    if processes > 1:
+        # Spawned, not forked: the parent's threads (torch, OpenMP) do not survive a fork.
+        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as executor:
+            results = executor.map(work, jobs)
+            shards = list(tqdm(results, "performing", len(jobs), unit="shard", disable=not progress))
+    else:
+        shards = [work(job) for job in tqdm(jobs, "performing", unit="shard", disable=not progress)]
+    lengths = np.concatenate([shard["lengths"] for shard in shards])
+    mel_lengths = np.concatenate([shard["mel_lengths"] for shard in shards])
+    return Pool(
+        xy_centimm=np.concatenate([shard["xy_centimm"] for shard in shards]),
+        pen_down=np.concatenate([shard["pen_down"] for shard in shards]),
+        starts=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+        mel=np.concatenate([shard["mel"] for shard in shards]),
+        mel_starts=np.concatenate(([0], np.cumsum(mel_lengths))).astype(np.int64),
+        labels=np.concatenate(labels).astype(np.str_),
+        writers=np.concatenate(writers).astype(np.str_),
+        styles=np.concatenate(styles).astype(np.str_),
+        heights_mm=np.concatenate(heights),
+    )
+
+
+def corpus_digest(corpus: HandwritingCorpus) -> str:
+    """Digest of what is performed: positions, contact, rates, labels and writers."""
+    digest = hashlib.sha256()
+    for array in (corpus.xy_mm, corpus.pen_down, corpus.offsets, corpus.rate_hz, corpus.labels, corpus.writers):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def _shard(
+    job: tuple[HandwritingCorpus, NDArray[np.float64], str, int, dict[str, Any]], settings: PoolSettings, root: Any
+) -> Arrays:
+    corpus, heights_mm, style, first, key = job
+    import torch
+
+    torch.set_num_threads(1)
+    return Store(root).get_or_compute(
+        "performed", key, lambda: _perform_all(corpus, heights_mm, style, first, settings)
+    )
+
+
+def _perform_all(
+    corpus: HandwritingCorpus, heights_mm: NDArray[np.float64], style: str, first: int, settings: PoolSettings
+) -> Arrays:
+    xy, down, mels = [], [], []
+    bands = settings.spectrogram
+    for index in range(len(corpus)):
+        rng = np.random.default_rng([settings.seed, first + index])
+        motion = perform_sample(corpus, index, heights_mm[index], settings.pen, int(rng.integers(2**31)), style)
+        xy.append(np.clip(np.round((motion.xy_mm - motion.xy_mm[0]) * 100), -32768, 32767).astype(np.int16))
+        down.append(motion.pen_down)
+        if settings.sound is None:
+            mels.append(np.zeros((0, bands.n_mels), dtype=np.uint8))
+            continue
+        waveform = simulate_sound(motion, settings.sound, rng, bands.sample_rate_hz)
+        frames = frame_count(len(waveform), bands.sample_rate_hz, bands.rate_hz)
+        floor_at = [0.0] if len(corpus.labels[index]) == 1 else None
+        mel = log_mel(waveform, bands.sample_rate_hz, bands, n_frames=frames, shot_starts_s=floor_at)
+        mels.append(quantise(mel, bands))
+    return {
+        "xy_centimm": np.concatenate(xy),
+        "pen_down": np.concatenate(down),
+        "lengths": np.array([len(part) for part in xy], dtype=np.int64),
+        "mel": np.concatenate(mels),
+        "mel_lengths": np.array([len(part) for part in mels], dtype=np.int64),
+    }

@@ -1,0 +1,233 @@
+"""Training items, each a function of (seed, epoch, index): a plan of what is written, then film and sound of it.
+
+The plan of an epoch is cheap and names every item's pool entries, so lengths are known before anything is simulated:
+batches are bounded by frames and hold items of like length. T is the number of feature frames.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unwritten.features.extract import FeatureSettings, track_features
+from unwritten.simulation.camera import CameraSettings, film
+from unwritten.simulation.motion import MOTION_RATE_HZ, Motion
+from unwritten.training.pool import Pool, dequantise
+
+
+@dataclass(frozen=True)
+class MixSettings:
+    """What an epoch is made of.
+
+    Attributes:
+        spelled: share of words spelled letter by letter from one writer's single letters, one shot each.
+        letters: share of single letters; the rest are words written in one take.
+        random_spelling: share of spelled words that are random letters, so that shapes are read and not guessed.
+        longest_spelled: letters of the longest spelled word.
+        word_flatness: exponent on word frequencies; 0 draws all words alike.
+        style_weights: how often a style is drawn for spelled words and letters, by name; 1 when not named.
+    """
+
+    spelled: float = 0.5
+    letters: float = 0.1
+    random_spelling: float = 0.25
+    longest_spelled: int = 5
+    word_flatness: float = 0.3
+    style_weights: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SoundAugmentSettings:
+    """What differs between recordings of one sound. Energies in units of the spectrogram's ``scale_db``.
+
+    Attributes:
+        gain: standard deviation of a clip's loudness over the floor.
+        tilt: standard deviation of a smooth change of loudness over the bands.
+        shot_floor: standard deviation of a shot's floor against the floor that was taken off, when cuts are unknown.
+        shot_floor_probability: how often cuts are taken as unknown.
+        offset_s: standard deviation of the delay of sound against pictures, per shot.
+        band_masks, band_width: SpecAugment's number and greatest width of masked bands (Park et al. 2019).
+        video_only, audio_only: shares of items that lack the other modality altogether.
+    """
+
+    gain: float = 0.25
+    tilt: float = 0.2
+    shot_floor: float = 0.4
+    shot_floor_probability: float = 0.35
+    offset_s: float = 0.025
+    band_masks: int = 2
+    band_width: int = 6
+    video_only: float = 0.0
+    audio_only: float = 0.0
+
+
+class PlannedItem(NamedTuple):
+    """One item of an epoch: the pool's entries in order, and the seed of everything else."""
+
+    entries: tuple[int, ...]
+    word: str
+    seed: int
+
+
+class ComposedItem(NamedTuple):
+    """Features of one item: kinematics ``[T, K]``, mask ``[T]``, spectrogram ``[T, M]``, mask ``[T]``, word."""
+
+    kinematics: NDArray[np.float32]
+    kinematics_mask: NDArray[np.bool_]
+    spectrogram: NDArray[np.float32]
+    spectrogram_mask: NDArray[np.bool_]
+    word: str
+
+
+class Planner:
+    """Plans epochs over a pool.
+
+    Args:
+        pool: performed samples of the writers to train on.
+        words: words to spell; weights: their relative frequencies ``[W]``.
+        mix: what an epoch is made of.
+        seed: with the epoch and the item's index it determines everything.
+    """
+
+    def __init__(
+        self, pool: Pool, words: tuple[str, ...], weights: NDArray[np.float64], mix: MixSettings, seed: int
+    ) -> None:
+        self.mix = mix
+        self.seed = seed
+        lengths = np.char.str_len(pool.labels)
+        self._letters = np.flatnonzero(lengths == 1)
+        self._words = np.flatnonzero(lengths > 1)
+        self._labels = pool.labels
+        short = np.array([len(word) <= mix.longest_spelled for word in words])
+        self._spellings = np.array(words)[short]
+        weights = np.asarray(weights, dtype=np.float64)[short] ** mix.word_flatness
+        self._spelling_weights = weights / weights.sum()
+        by_hand: dict[tuple[str, str], dict[str, list[int]]] = {}
+        for index in self._letters:
+            hand = (str(pool.writers[index]), str(pool.styles[index]))
+            by_hand.setdefault(hand, {}).setdefault(str(pool.labels[index]), []).append(int(index))
+        # A hand with few letters can spell next to nothing: it serves as single letters only.
+        self._hands = [letters for _, letters in sorted(by_hand.items()) if len(letters) >= 8]
+        hand_styles = [style for (_, style), letters in sorted(by_hand.items()) if len(letters) >= 8]
+        sizes = np.array([sum(map(len, letters.values())) for letters in self._hands], dtype=np.float64)
+        weight = np.sqrt(sizes) * np.array([mix.style_weights.get(style, 1.0) for style in hand_styles])
+        self._hand_weights = weight / weight.sum() if len(weight) else weight
+        letter_weights = np.array([mix.style_weights.get(str(pool.styles[i]), 1.0) for i in self._letters])
+        self._letter_weights = letter_weights / letter_weights.sum() if len(letter_weights) else letter_weights
+        word_weights = np.array([mix.style_weights.get(str(pool.styles[i]), 1.0) for i in self._words])
+        self._word_weights = word_weights / word_weights.sum() if len(word_weights) else word_weights
+
+    def plan(self, epoch: int, count: int) -> list[PlannedItem]:
+        """The items of an epoch, in no order that matters."""
+        rng = np.random.default_rng([self.seed, epoch])
+        kinds = rng.random(count)
+        seeds = rng.integers(2**31, size=count)
+        spellings = rng.choice(len(self._spellings), size=(count, 4), p=self._spelling_weights)
+        hands = rng.choice(len(self._hands), size=count, p=self._hand_weights) if self._hands else np.zeros(count, int)
+        singles = rng.choice(self._letters, size=count, p=self._letter_weights) if len(self._letters) else None
+        wholes = rng.choice(self._words, size=count, p=self._word_weights) if len(self._words) else None
+        items = []
+        for n in range(count):
+            spelled = kinds[n] < self.mix.spelled
+            if (spelled or wholes is None) and self._hands and kinds[n] < max(self.mix.spelled, 1 - self.mix.letters):
+                letters = self._hands[hands[n]]
+                word = self._spelling(letters, spellings[n], rng)
+                entries = tuple(letters[letter][int(rng.integers(len(letters[letter])))] for letter in word)
+            else:
+                single = kinds[n] > 1 - self.mix.letters or wholes is None
+                index = int((singles if single and singles is not None else wholes)[n])  # type: ignore[index]
+                word, entries = str(self._labels[index]), (index,)
+            items.append(PlannedItem(entries, word, int(seeds[n])))
+        return items
+
+    def _spelling(self, letters: dict[str, list[int]], drawn: NDArray[np.integer], rng: np.random.Generator) -> str:
+        if rng.random() >= self.mix.random_spelling:
+            for index in drawn:
+                word = str(self._spellings[index])
+                if set(word) <= letters.keys():
+                    return word
+        own = sorted(letters)
+        return "".join(own[int(rng.integers(len(own)))] for _ in range(int(rng.integers(2, self.mix.longest_spelled + 1))))
+
+
+def item_frames(item: PlannedItem, pool: Pool, rate_hz: float) -> int:
+    """Upper bound of an item's feature frames."""
+    samples = sum(int(pool.starts[entry + 1] - pool.starts[entry]) for entry in item.entries)
+    return int(samples * rate_hz / MOTION_RATE_HZ) + 1
+
+
+def compose(
+    item: PlannedItem,
+    pool: Pool,
+    camera: CameraSettings,
+    sound: SoundAugmentSettings,
+    features: FeatureSettings,
+) -> ComposedItem:
+    """Film and sound one planned item."""
+    rng = np.random.default_rng(item.seed)
+    motion = _joined(item, pool)
+    track = film(motion, float(pool.heights_mm[item.entries[0]]), camera, rng)
+    kinematics, known, _ = track_features(track, features)
+    spectrogram, heard = _sounded(item, pool, len(kinematics), sound, features, rng)
+    if len(pool.mel):
+        draw = rng.random()
+        if draw < sound.video_only:
+            spectrogram, heard = np.zeros_like(spectrogram), np.zeros_like(heard)
+        elif draw > 1.0 - sound.audio_only:
+            kinematics, known = np.zeros_like(kinematics), np.zeros_like(known)
+    return ComposedItem(kinematics, known, spectrogram, heard, item.word)
+
+
+def _joined(item: PlannedItem, pool: Pool) -> Motion:
+    spans = [slice(pool.starts[entry], pool.starts[entry + 1]) for entry in item.entries]
+    counts = [span.stop - span.start for span in spans]
+    total = sum(counts)
+    return Motion(
+        time_s=np.arange(total) / MOTION_RATE_HZ,
+        xy_mm=np.concatenate([pool.xy_centimm[span] for span in spans]) / 100.0,
+        pen_down=np.concatenate([pool.pen_down[span] for span in spans]),
+        shot=np.repeat(np.arange(len(spans)), counts),
+        word=item.word,
+        letter_spans_s=np.zeros((0, 2)),
+    )
+
+
+def _sounded(
+    item: PlannedItem,
+    pool: Pool,
+    frames: int,
+    sound: SoundAugmentSettings,
+    features: FeatureSettings,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    bands = features.spectrogram
+    result = np.zeros((frames, bands.n_mels), dtype=np.float32)
+    if not len(pool.mel):
+        return result, np.zeros(frames, dtype=np.bool_)
+    rate_hz = bands.rate_hz
+    bend = np.linspace(-1.0, 1.0, bands.n_mels)
+    tilt = rng.normal(0.0, sound.tilt) * bend + rng.normal(0.0, sound.tilt) * (bend**2 - 0.33)
+    gain = rng.normal(0.0, sound.gain)
+    unknown_cuts = len(item.entries) > 1 and rng.random() < sound.shot_floor_probability
+    start_s = 0.0
+    heard = np.zeros(frames, dtype=np.bool_)
+    for entry in item.entries:
+        mel = dequantise(pool.mel[pool.mel_starts[entry] : pool.mel_starts[entry + 1]], bands)
+        # What differs between rooms and microphones scales the scratch, not the floor that was taken off.
+        mel = np.where(mel > 0.0, mel * np.float32(np.exp(0.5 * gain)) + np.float32(0.3) * tilt.astype(np.float32), mel)
+        if unknown_cuts:
+            mel = mel + np.float32(rng.normal(0.0, sound.shot_floor))
+        begin = round((start_s + rng.normal(0.0, sound.offset_s)) * rate_hz)
+        low, high = max(0, begin), min(frames, begin + len(mel))
+        if high > low:
+            result[low:high] = mel[low - begin : high - begin]
+            heard[low:high] = True
+        start_s += float(pool.starts[entry + 1] - pool.starts[entry]) / MOTION_RATE_HZ
+    for _ in range(sound.band_masks):
+        width = int(rng.integers(sound.band_width + 1))
+        first = int(rng.integers(bands.n_mels - width + 1))
+        result[:, first : first + width] = 0.0
+    return np.clip(result, bands.lowest, bands.highest), heard
