@@ -160,6 +160,7 @@ class Lexicon:
         prior = weight * np.log(self.frequency)
         return prior - np.logaddexp.reduce(prior)
 
+    @cached_property
     def fewest_frames(self) -> NDArray[np.int64]:
         """Frames ``[W]`` that each word needs: one per letter and one blank between equal neighbours."""
         same = (self.labels[:, 1:] == self.labels[:, :-1]) & (self.labels[:, 1:] > 0)

@@ -8,7 +8,7 @@ The arrivals come from the forward recursion over the trie of heads, the second 
 trie of tails, backwards in time; per word one sum of T products is left. That is what makes all English quick.
 
 It runs in linear float64, each frame divided by the emission of the best path that spells a word's length, so that good
-words stay near 1. Whatever could have underflowed is known from a bound and done again in logarithms: see ``_floor``.
+words stay near 1. Whatever could have underflowed is known from a bound and done again in logarithms: see ``_scaling``.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from unwritten.decoding.lexicon import Lexicon
 from unwritten.decoding.recursion import MINUS_INFINITY, extend, extend_log, meet, meet_log, silence_log
 
 LOG_SMALLEST = math.log(np.finfo(np.float64).tiny)
+LOG_LARGEST = math.log(np.finfo(np.float64).max) - 10
 LOG_ACCURACY = math.log(1e-7)
 
 
@@ -44,15 +45,15 @@ def word_log_likelihoods(log_probs: ArrayLike, lexicon: Lexicon) -> NDArray[np.f
     """
     emissions = as_emissions(log_probs, lexicon.alphabet.classes)
     result = np.full(len(lexicon), MINUS_INFINITY)
-    fits = lexicon.fewest_frames() <= len(emissions)
+    fits = lexicon.fewest_frames <= len(emissions)
     if not fits.any():
         return result
-    scale, floor = _scale_and_floor(emissions, lexicon)
+    scale, start, floor = _scaling(emissions, lexicon)
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-        scaled = np.exp(emissions.T - scale)
+        scaled = np.exp(np.ascontiguousarray(emissions.T) - scale)
         masses = np.empty(len(lexicon))
-        _linear_masses(scaled, _Layout.of(lexicon), masses)
-        log_masses = np.log(masses)
+        _linear_masses(scaled, math.exp(start), _Layout.of(lexicon), masses)
+        log_masses = np.log(masses) - 2 * start
     sure = np.isfinite(log_masses) & (log_masses > floor)
     result[lexicon.order] = np.where(sure, log_masses + scale.sum(), MINUS_INFINITY)
     again = ~sure & fits[lexicon.order]
@@ -84,13 +85,18 @@ class _Layout(NamedTuple):
         return cls(heads.label, heads.parent, heads.depth, tails.label, tails.depth, lexicon.tail_node, *words)
 
 
-def _scale_and_floor(emissions: Emissions, lexicon: Lexicon) -> tuple[NDArray[np.float64], float]:
-    """Log scale ``[T]`` of each frame, and the log mass above which a linear result is accurate.
+def _scaling(emissions: Emissions, lexicon: Lexicon) -> tuple[NDArray[np.float64], float, float]:
+    """How to keep linear masses within float64.
 
     Every product or sum that underflows loses at most the smallest normal number. What is lost is multiplied on its way
     to the result by the mass of the paths that go on from there, at most (number of paths) x (best continuation); the
     reach of Viterbi, forwards and backwards, bounds that, and a word of n letters has at most C(T + n, 2 n) paths. So a
-    mass that is 1e7 times larger than all that could be lost is right to 1e-7.
+    mass that is 1e7 times larger than all that could be lost is right to 1e-7. The same bounds say how far above 1
+    heads and tails may start without overflow; the further, the smaller the losses.
+
+    Returns:
+        The log scale ``[T]`` of each frame, the log mass that the empty head and the empty tail start with, and the log
+        mass of a word above which a linear result is accurate.
     """
     frames, most = len(emissions), int(lexicon.lengths.max())
     score, came_from, reach = best_scores(emissions, most)
@@ -100,20 +106,23 @@ def _scale_and_floor(emissions: Emissions, lexicon: Lexicon) -> tuple[NDArray[np
     path = trace(came_from, int(lengths[length]) * emissions.shape[1] + int(label))
     scale = emissions[np.arange(frames), path]
     so_far = np.concatenate([[0.0], scale.cumsum()])
-    largest = max(0.0, (reach - so_far).max(), (reach_back[::-1] - (so_far[-1] - so_far)).max())
+    reach, reach_back = reach - so_far, reach_back[::-1] - (so_far[-1] - so_far)
+    largest = max(0.0, float(reach.max()), float(reach_back.max()))
     n = min(most, frames)
     log_paths = math.lgamma(frames + n + 1) - math.lgamma(2 * n + 1) - math.lgamma(frames - n + 1)
-    log_losses = math.log(8.0 * frames * (most + 1))
-    return scale, LOG_SMALLEST + log_losses + log_paths + largest - LOG_ACCURACY
+    start = max(0.0, min((LOG_LARGEST - log_paths) / 2, LOG_LARGEST - log_paths - largest))
+    log_losses = LOG_SMALLEST + math.log(8.0 * frames * (most + 1)) + log_paths + largest
+    return scale, start, log_losses - start - LOG_ACCURACY
 
 
 @njit(cache=True)
 def _linear_masses(
     scaled: NDArray[np.float64],
+    start: float,
     layout: _Layout,
     masses: NDArray[np.float64],
 ) -> None:
-    """Fill ``masses [W]``, in the lexicon's order, from scaled probabilities ``[C, T]``."""
+    """Fill ``masses [W]``, in the lexicon's order, from scaled probabilities ``[C, T]``; all are times ``start``²."""
     head_label, head_parent, head_depth, tail_label, tail_depth, tail_node, first_word, tail_of_word, repeats = layout
     frames = scaled.shape[1]
     backwards = np.ascontiguousarray(scaled[:, ::-1])
@@ -128,7 +137,7 @@ def _linear_masses(
     for node in range(len(tail_label)):
         depth, letter = tail_depth[node], tail_label[node]
         if depth == 0:
-            blank[0, 0] = through[0, 0] = 1.0
+            blank[0, 0] = through[0, 0] = start
             for t in range(frames):
                 blank[0, t + 1] = through[0, t + 1] = blank[0, t] * backwards[0, t]
             continue
@@ -143,7 +152,7 @@ def _linear_masses(
     for node in range(len(head_label)):
         depth, letter = head_depth[node], head_label[node]
         if depth == 0:
-            blank[0, 0] = through[0, 0] = 1.0
+            blank[0, 0] = through[0, 0] = start
             for t in range(frames):
                 blank[0, t + 1] = through[0, t + 1] = blank[0, t] * scaled[0, t]
         else:

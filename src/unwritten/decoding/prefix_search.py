@@ -1,8 +1,8 @@
 """The likeliest strings without a lexicon, each summed over all of its paths: best-first search over prefixes.
 
 The exact mass of everything that a prefix can still become is at hand (its arrivals times the mass of all tails), and
-no string can have more mass than its prefix. So the first whole string that leaves the queue is the likeliest, the second
-the next, and so on: Graves et al. (2006), section 3.2, here for exactly n letters too.
+no string can have more mass than its prefix. So the first whole string that leaves the queue is the likeliest, the
+second the next, and so on: Graves et al. (2006), section 3.2, here for exactly n letters too.
 """
 
 from __future__ import annotations

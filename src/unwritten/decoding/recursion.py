@@ -22,6 +22,8 @@ Row = NDArray[np.float64]
 # Sums may be reordered and fused; infinities and NaN keep their meaning, for they are what the guards look for.
 _FAST = {"reassoc", "contract", "nsz"}
 MINUS_INFINITY = -math.inf
+NEGLIGIBLE = 50.0
+"""Nats below the largest term at which another vanishes in float64 even when all frames have one."""
 
 
 @njit(cache=True, fastmath=_FAST)
@@ -60,7 +62,7 @@ def log_add(first: float, second: float) -> float:
     """log(exp(first) + exp(second)) without overflow; minus infinity is an empty sum."""
     if first < second:
         first, second = second, first
-    if second == MINUS_INFINITY:
+    if second < first - NEGLIGIBLE or second == MINUS_INFINITY:
         return first
     return first + math.log1p(math.exp(second - first))
 
@@ -88,7 +90,9 @@ def meet_log(arrival: Row, tail: Row) -> float:
         return MINUS_INFINITY
     total = 0.0
     for t in range(len(tail)):
-        total += math.exp(arrival[t] + tail[t] - peak)
+        term = arrival[t] + tail[t] - peak
+        if term > -NEGLIGIBLE:
+            total += math.exp(term)
     return peak + math.log(total)
 
 
