@@ -14,7 +14,9 @@ from collections.abc import Sequence
 from unwritten import __version__
 from unwritten.errors import UnwrittenError
 
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "audit": "list what is wrong with a copy of the benchmark",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
