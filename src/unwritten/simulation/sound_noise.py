@@ -86,15 +86,17 @@ def _crossfade(frequency: FloatArray, edges: FloatArray, band: int) -> FloatArra
 def texture_table(n_bands: int, cells: int = 64) -> NDArray[np.float32]:
     """Smooth random field ``[B, cells, cells]``, periodic over the paper, unit variance; neighbouring bands are alike.
 
-    The correlation length is 4 cells over the paper and about one band. Its cause in a real recording is the way from
-    the tip to the microphone by the table, which changes as the tip moves: the same place sounds the same.
+    The correlation length is 4 cells over the paper and one band, with a part that is broader. In a real recording the
+    way from the tip over the table to the microphone changes as the tip moves: the same place sounds the same.
     """
     random = np.random.default_rng(_BANK_SEED + 1)
     spectrum = np.fft.fftn(random.standard_normal((n_bands, cells, cells)))
     band = np.fft.fftfreq(n_bands)[:, None, None]
     along = np.fft.fftfreq(cells)
     squared = along[None, :, None] ** 2 + along[None, None, :] ** 2
-    smooth = np.exp(-2 * (np.pi * 0.6 * band) ** 2) * np.exp(-2 * np.pi**2 * 2.5**2 * squared)
+    place = np.exp(-2 * np.pi**2 * 2.5**2 * squared)
+    fine, broad = (np.exp(-2 * (np.pi * width * band) ** 2) * np.sqrt(width) for width in (0.6, 2.5))
+    smooth = place * np.sqrt(0.7 * fine**2 + 0.3 * broad**2)
     field = np.fft.ifftn(spectrum * smooth).real
     return ((field - field.mean()) / field.std()).astype(np.float32)
 
@@ -107,7 +109,7 @@ def mix_bands(
     edges: NDArray[np.int64],
     sound: NDArray[np.float32],
 ) -> None:
-    """Add each band's noise to ``sound [N]``; ``gain [B, C + 1]`` runs straight between the samples ``edges [C + 1]``."""
+    """Add each band's noise to ``sound [N]``; ``gain [B, C + 1]`` runs straight between samples ``edges [C + 1]``."""
     period = noise.shape[1]
     for step in range(len(edges) - 1):  # the stretch of sound stays in the cache while all bands pass over it
         first, end = edges[step], edges[step + 1]
@@ -166,7 +168,7 @@ def add_ringing(
     phase_rad: NDArray[np.float64],
     rise_samples: int,
 ) -> None:
-    """Add damped tones to ``sound [N]``, each from its own sample on, faded in over ``rise_samples``, down to -60 dB."""
+    """Add damped tones to ``sound [N]``, each from its own sample on, faded in over ``rise_samples``, until -60 dB."""
     for tone in range(len(start)):
         turn_re, turn_im = decay[tone] * np.cos(step_rad[tone]), decay[tone] * np.sin(step_rad[tone])
         real, imaginary = amplitude[tone] * np.cos(phase_rad[tone]), amplitude[tone] * np.sin(phase_rad[tone])

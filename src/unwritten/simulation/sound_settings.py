@@ -25,7 +25,8 @@ class SoundSettings:
         friction_tilt_sd_db: spread of the scratch's spectral tilt from 1 to 8 kHz.
         texture_db: spread of the level of one band over places on the paper.
         texture_mm: distance over which that level changes.
-        pressure_sd_db: spread of the slow changes of level that speed does not explain.
+        pressure_sd_db: spread of the slow changes of level (80 ms) that speed does not explain.
+        grain_sd_db: spread of its fast changes (15 ms): the paper's fibres.
         direction_db: largest difference of level between directions of the stroke.
         attack_s, release_s: time constants with which contact begins and ends.
         touch_dbfs, touch_writer_sd_db, touch_sd_db: peak of the thump at touch-down, its spread over writers and over
@@ -33,7 +34,7 @@ class SoundSettings:
         touch_lead_s: range of the time from the thump to the first motion of the stroke.
         lift_probability: share of lifts that tick.
         tick_per_s: short ticks a second from anywhere.
-        floor_gain_sd_db: spread of the whole recording's gain.
+        gain_sd_db: spread of the whole recording's gain.
         floor_eq_sd_db: spread of the floor in each band.
         floor_tilt_sd_db: spread of the floor's tilt from 100 Hz to 8 kHz.
         shot_gain_sd_db, shot_eq_sd_db, shot_friction_sd_db: steps of gain, spectrum and scratch at each join.
@@ -49,7 +50,7 @@ class SoundSettings:
         lag_s: range, per shot, by which the sound comes later than the picture; kept where the shot's sound stays
             inside the shot.
         agc: range of automatic gain control: share of the level's slow changes that is taken back.
-        hole_per_s: spectral holes a second above 3.5 kHz, as codecs cut them; in the clips that have any.
+        hole_per_s: spectral holes a second above 4 kHz, as codecs cut them; in the clips that have any.
         hole_probability: share of clips with such holes.
         lowpass_probability: share of clips whose codec cuts the highest frequencies.
         lowpass_hz: range of that cut.
@@ -57,43 +58,44 @@ class SoundSettings:
         clip_dbfs: level at which the converter clips.
     """
 
-    friction_over_floor_db: float = 14.0
+    friction_over_floor_db: float = 11.5
     friction_over_floor_sd_db: float = 2.5
-    speed_exponent: Range = (0.9, 1.4)
+    speed_exponent: Range = (0.5, 1.1)
     absolute_speed_weight: float = 0.3
     friction_tilt_sd_db: float = 3.0
-    texture_db: float = 3.0
+    texture_db: float = 4.2
     texture_mm: float = 2.5
-    pressure_sd_db: float = 1.8
+    pressure_sd_db: float = 1.5
+    grain_sd_db: float = 2.0
     direction_db: float = 2.0
     attack_s: float = 0.006
     release_s: float = 0.010
-    touch_dbfs: float = -36.0
+    touch_dbfs: float = -39.0
     touch_writer_sd_db: float = 7.0
     touch_sd_db: float = 5.0
     touch_lead_s: Range = (0.0, 0.09)
     lift_probability: float = 0.5
     tick_per_s: float = 0.25
-    floor_gain_sd_db: float = 4.0
+    gain_sd_db: float = 4.0
     floor_eq_sd_db: float = 1.5
     floor_tilt_sd_db: float = 4.0
     shot_gain_sd_db: float = 1.0
     shot_eq_sd_db: float = 0.8
     shot_friction_sd_db: float = 1.5
-    hum_dbfs: float = -50.0
-    hum_sd_db: float = 8.0
-    tone_dbfs: float = -50.0
-    tone_sd_db: float = 8.0
-    rumble_sd_db: float = 3.0
+    hum_dbfs: float = -53.0
+    hum_sd_db: float = 6.0
+    tone_dbfs: float = -51.0
+    tone_sd_db: float = 6.0
+    rumble_sd_db: float = 4.0
     handling_per_s: float = 0.15
     handling_db: Range = (3.0, 14.0)
-    hand_rub_db: float = 2.0
+    hand_rub_db: float = 0.0
     room_db: Range = (-24.0, -14.0)
     room_s: Range = (0.15, 0.45)
     microphone_sd_db: float = 2.0
     lag_s: Range = (-0.08, 0.35)
     agc: Range = (0.0, 0.1)
-    hole_per_s: float = 6.0
+    hole_per_s: float = 4.0
     hole_probability: float = 0.4
     lowpass_probability: float = 0.03
     lowpass_hz: Range = (5_000.0, 8_000.0)
@@ -116,10 +118,11 @@ class SoundSettings:
 MEASURED = SoundSettings()
 MILD = replace(
     MEASURED,
-    friction_over_floor_db=18.0,
+    friction_over_floor_db=16.0,
     friction_over_floor_sd_db=2.0,
-    texture_db=2.0,
+    texture_db=2.5,
     pressure_sd_db=1.0,
+    grain_sd_db=1.0,
     direction_db=1.0,
     touch_writer_sd_db=3.0,
     tick_per_s=0.05,
@@ -141,17 +144,18 @@ MILD = replace(
 )
 HARSH = replace(
     MEASURED,
-    friction_over_floor_db=10.0,
+    friction_over_floor_db=9.0,
     friction_over_floor_sd_db=4.0,
-    speed_exponent=(0.6, 1.8),
+    speed_exponent=(0.4, 1.6),
     friction_tilt_sd_db=5.0,
-    texture_db=4.5,
-    pressure_sd_db=3.0,
+    texture_db=5.0,
+    pressure_sd_db=2.5,
+    grain_sd_db=2.5,
     direction_db=4.0,
     touch_writer_sd_db=10.0,
     touch_sd_db=7.0,
     tick_per_s=0.8,
-    floor_gain_sd_db=8.0,
+    gain_sd_db=8.0,
     floor_eq_sd_db=3.0,
     floor_tilt_sd_db=8.0,
     shot_gain_sd_db=3.0,
@@ -167,7 +171,7 @@ HARSH = replace(
     lag_s=(-0.2, 0.45),
     agc=(0.0, 0.5),
     hole_probability=0.7,
-    hole_per_s=12.0,
+    hole_per_s=8.0,
     lowpass_probability=0.25,
     lowpass_hz=(3_500.0, 8_000.0),
     gap_probability=0.5,
