@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from unwritten.models.encoder import ResidualBlock, StreamEncoder
+from unwritten.models.encoder import SUBSAMPLING, ResidualBlock, StreamEncoder
 
 HEADS = ("video", "audio", "av")
 """Names of the emissions, as the modalities that each of them reads."""
@@ -43,9 +43,9 @@ class ModelSettings:
     channels: int = 160
     audio_channels: int = 96
     fused_channels: int = 160
-    dilations: tuple[int, ...] = (1, 2, 4, 8, 16, 1, 2, 4)
-    audio_dilations: tuple[int, ...] = (1, 2, 4, 8, 16, 1, 2)
-    fused_dilations: tuple[int, ...] = (1, 4, 8)
+    dilations: tuple[int, ...] = (1, 2, 4, 8, 1, 2, 4, 8)
+    audio_dilations: tuple[int, ...] = (1, 2, 4, 8, 1, 2, 4)
+    fused_dilations: tuple[int, ...] = (1, 2, 4)
     dropout: float = 0.1
     fusion: str = "early"
     video_dropout: float = 0.1
@@ -98,9 +98,9 @@ class FusionModel(nn.Module):
             lengths: int ``[B]`` frames of each item.
 
         Returns:
-            Three tensors ``[B, U, A]`` with U = ceil(T / 2).
+            Three tensors ``[B, U, A]`` with U = ceil(T / 4).
         """
-        frames = torch.arange((kinematics.shape[1] + 1) // 2, device=kinematics.device)
+        frames = torch.arange(-(-kinematics.shape[1] // SUBSAMPLING), device=kinematics.device)
         inside = (frames[None, :] < self.emission_lengths(lengths)[:, None]).unsqueeze(-1).to(kinematics.dtype)
         video = self.video_encoder(kinematics, kinematics_mask, inside)
         audio = self.audio_encoder(spectrogram, spectrogram_mask, inside)
@@ -125,7 +125,7 @@ class FusionModel(nn.Module):
     @staticmethod
     def emission_lengths(lengths: Tensor) -> Tensor:
         """Emission frames of items of so many feature frames."""
-        return torch.div(lengths + 1, 2, rounding_mode="floor")
+        return torch.div(lengths + SUBSAMPLING - 1, SUBSAMPLING, rounding_mode="floor")
 
     def _drop_modalities(self, has_video: Tensor, has_audio: Tensor) -> tuple[Tensor, Tensor]:
         """Deny the fused stream one modality of some items that have both; never both."""

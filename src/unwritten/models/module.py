@@ -73,12 +73,14 @@ class CtcModule(lightning.LightningModule):
         model: ModelSettings | Mapping[str, Any],
         optimiser: OptimiserSettings | Mapping[str, Any] | None = None,
         features: Mapping[str, Any] | None = None,
+        about: Mapping[str, Any] | None = None,
     ) -> None:
         """
         Args:
             model: the network's settings.
             optimiser: the schedule's settings.
             features: settings of the features that the network was trained on, kept for its readers.
+            about: data, protocol and seed, kept for the record.
         """
         super().__init__()
         model = model if isinstance(model, ModelSettings) else settings_from(ModelSettings, model, "model")
@@ -87,7 +89,9 @@ class CtcModule(lightning.LightningModule):
         self.optimiser = optimiser
         self.network = FusionModel(model)
         self.save_hyperparameters(
-            {"model": asdict(model), "optimiser": asdict(optimiser), "features": dict(features or {})}, logger=False
+            {"model": asdict(model), "optimiser": asdict(optimiser), "features": dict(features or {}),
+             "about": dict(about or {})},
+            logger=False,
         )
 
     def losses(self, batch: Batch) -> dict[str, Tensor]:

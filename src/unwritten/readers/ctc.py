@@ -22,6 +22,7 @@ from unwritten.features.extract import FeatureSettings, extract
 from unwritten.features.store import Store
 from unwritten.files import digest_file
 from unwritten.models.checkpoint import default_checkpoint, load_model
+from unwritten.models.encoder import SUBSAMPLING
 from unwritten.models.fusion import HEADS
 from unwritten.readers.base import failed_answer, number_of_letters
 from unwritten.readers.recording import record_clip
@@ -49,7 +50,7 @@ class CtcNetwork:
         self.about = loaded.about
         self.features = FeatureSettings.from_mapping(loaded.features)
         self.alphabet = loaded.network.settings.alphabet
-        self.emission_rate_hz = self.features.kinematics.rate_hz / 2
+        self.emission_rate_hz = self.features.kinematics.rate_hz / SUBSAMPLING
 
     def features_of(self, recording: Recording) -> Features:
         """Features as the network was trained on."""

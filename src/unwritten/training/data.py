@@ -11,6 +11,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from unwritten.features.extract import FeatureSettings
+from unwritten.models.encoder import SUBSAMPLING
 from unwritten.models.module import Batch
 from unwritten.simulation.camera import CameraSettings
 from unwritten.training.pool import Pool
@@ -127,7 +128,7 @@ class SimulatedBatches(Dataset[Batch]):
             # An item must leave the network enough emission frames for its letters and the blanks between equal ones.
             fits = [
                 n for n, (item, count) in enumerate(zip(plan, frames, strict=True))
-                if 4 * len(item.word) + 2 <= count <= limit
+                if 2 * SUBSAMPLING * (len(item.word) + 1) <= count <= limit
             ]
             self._plan = [plan[n] for n in fits]
             self._batches = bucket(

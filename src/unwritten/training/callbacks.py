@@ -1,0 +1,33 @@
+"""What happens around training steps: random numbers that resume exactly, files that are whole."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import lightning
+import torch
+from lightning.fabric.plugins.io.torch_io import TorchCheckpointIO
+
+
+class SeedEveryEpoch(lightning.Callback):
+    """Seed dropout from (seed, epoch, device), so that a resumed run draws what an undisturbed one would."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def on_train_epoch_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        """Called by Lightning."""
+        torch.manual_seed(self.seed * 1_000_003 + trainer.current_epoch * 1_009 + trainer.global_rank)
+
+
+class WholeCheckpointIO(TorchCheckpointIO):
+    """Writes a checkpoint to a temporary name first: a run killed while saving still has its last one."""
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
+        """Save to ``path``, whole or not at all."""
+        path = Path(path)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+        super().save_checkpoint(checkpoint, temporary, storage_options)
+        os.replace(temporary, path)

@@ -1,0 +1,113 @@
+"""The handwriting of a training run: tablets' and simulated writers' samples, split by writer, performed into pools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from unwritten.benchmark.words import word_list
+from unwritten.errors import UsageError
+from unwritten.features.spectrogram import SpectrogramSettings
+from unwritten.features.store import Store
+from unwritten.handwriting import load, retrace
+from unwritten.handwriting.corpus import HandwritingCorpus, from_strokes
+from unwritten.handwriting.writers import SimulatedWriter
+from unwritten.simulation.clips import written_by
+from unwritten.simulation.severity import SimulationSettings
+from unwritten.training.pool import Pool, PoolSettings, build_pool
+
+Styled = tuple[HandwritingCorpus, str]
+
+
+@dataclass(frozen=True)
+class HandwritingSettings:
+    """Whose handwriting a model learns from.
+
+    Attributes:
+        corpora: ``.npz`` files, UNIPEN or IAM-OnDB folders, InkML files.
+        simulated_writers: how many simulated writers of each style.
+        takes: of every letter by every simulated writer; ten words for each take.
+        words: how many of the most frequent words simulated writers draw theirs from.
+        retraced_share: share of the tablets' single letters that are also performed traced over again.
+        validation_share: share of the writers that training never sees.
+        sound: False leaves sound out (a model of video alone, much quicker to prepare).
+    """
+
+    corpora: tuple[str, ...] = ()
+    simulated_writers: Mapping[str, int] = field(default_factory=dict)
+    takes: int = 1
+    words: int = 2000
+    retraced_share: float = 0.0
+    validation_share: float = 0.1
+    sound: bool = True
+
+
+def gather(settings: HandwritingSettings, seed: int) -> tuple[list[Styled], list[Styled]]:
+    """Training and validation corpora with their styles; no writer is in both.
+
+    Raises:
+        UsageError: there is no handwriting at all.
+        UnwrittenError: a corpus cannot be read.
+    """
+    share = settings.validation_share
+    training: list[Styled] = []
+    validation: list[Styled] = []
+    for path in settings.corpora:
+        corpus = load(path)
+        print(corpus.describe())
+        kept, held = corpus.split_writers((1.0 - share, share), seed)
+        training.append((kept, "standard"))
+        validation.append((held, "standard"))
+        if settings.retraced_share > 0:
+            for part, styled in ((kept, training), (held, validation)):
+                styled += _retraced(part, settings.retraced_share, seed)
+    words = word_list("benchmark").words[: settings.words]
+    for style, count in sorted(settings.simulated_writers.items()):
+        if count < 1:
+            continue
+        held_count = max(1, round(count * share))
+        seeds = [seed % 1000 * 1000 + number for number in range(count + held_count)]
+        for chosen, styled in ((seeds[:count], training), (seeds[count:], validation)):
+            writers = [SimulatedWriter(number, style) for number in chosen]
+            styled.append((written_by(writers, words, settings.takes, seed), style))
+    if not training:
+        raise UsageError("data: no handwriting; give data.corpora=[FILE,...] or data.simulated_writers")
+    return training, validation
+
+
+def _retraced(corpus: HandwritingCorpus, share: float, seed: int) -> Sequence[Styled]:
+    single = np.flatnonzero(np.char.str_len(corpus.labels) == 1)
+    rng = np.random.default_rng([seed, len(corpus)])
+    chosen = rng.choice(single, size=int(share * len(single)), replace=False) if len(single) else single
+    if not len(chosen):
+        return []
+    strokes = [retrace(corpus[int(index)], rng) for index in chosen]
+    return [(from_strokes(strokes, f"{corpus.source}, retraced"), "retrace")]
+
+
+def pools(
+    settings: HandwritingSettings,
+    simulation: SimulationSettings,
+    spectrogram: SpectrogramSettings,
+    seed: int,
+    store: Store,
+    processes: int,
+) -> tuple[Pool, Pool]:
+    """Perform the training and the validation handwriting, or take it from the store."""
+    training, validation = gather(settings, seed)
+    made = PoolSettings(simulation.pen, simulation.sound if settings.sound else None, spectrogram, seed)
+    return build_pool(training, made, store, processes), build_pool(validation, made, store, processes)
+
+
+def describe(pool: Pool) -> dict[str, Any]:
+    """Counts of a pool for the run's record."""
+    lengths = np.char.str_len(pool.labels)
+    return {
+        "letters": int((lengths == 1).sum()),
+        "words": int((lengths > 1).sum()),
+        "writers": len(set(pool.writers)),
+        "hours": round(float(pool.durations_s.sum()) / 3600, 2),
+    }
