@@ -1,0 +1,24 @@
+"""Score readers on a benchmark: ``evaluate.py reader=[ctc,blind-random] benchmark=unwritten benchmark.root=DIR``.
+
+Without arguments the shipped checkpoint and the blind readers read words of simulated writers. The run directory holds
+``answers.parquet``, ``scores.json``, ``analysis.json``, the composed configuration and the versions of everything.
+A run that was stopped goes on with the same command and the same ``hydra.run.dir=DIR``. ``answers=FILE`` scores stored
+answers again, without any model.
+"""
+
+import sys
+
+import hydra
+from omegaconf import DictConfig
+
+from unwritten.evaluation import evaluate
+from unwritten.run import command_line, task
+
+
+@hydra.main(version_base="1.3", config_path="conf", config_name="evaluate")
+def main(config: DictConfig) -> None:
+    task("evaluate.py", evaluate)(config)
+
+
+if __name__ == "__main__":
+    sys.exit(command_line("evaluate.py", main))

@@ -1,0 +1,270 @@
+"""Readers against a benchmark: load both, read, keep every answer as it comes, score, print.
+
+A run directory that already holds answers is gone on with: what was read under the same settings is not read again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from omegaconf import DictConfig, OmegaConf
+
+from unwritten.errors import UnwrittenError, UsageError
+from unwritten.readers.base import Reader, failed_answer
+from unwritten.readers.load import load_published, load_reader
+from unwritten.readers.log import AnswerLog
+from unwritten.scoring.analysis import analyse, write_analysis
+from unwritten.scoring.intervals import IntervalSettings
+from unwritten.scoring.scores import Score, score_table, write_scores
+from unwritten.scoring.table import Problems, answers_table, clean, read_answers, write_answers
+from unwritten.scoring.text import format_fusion, format_scores
+from unwritten.types import MODALITIES, Answer, Clip, Modality
+
+PROTOCOLS = ("transfer", "live", "cross-style", "closed")
+BENCHMARKS = ("simulated", "unwritten", "handwriting")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One reader with all that its answers depend on."""
+
+    reader: Reader
+    protocol: str
+    settings: str
+
+
+def evaluate(config: DictConfig) -> list[Score]:
+    """Run ``evaluate.py``: read or take stored answers, write the run directory, print the table.
+
+    Raises:
+        UsageError: an unknown setting.
+        UnwrittenError: nothing could be read or scored.
+    """
+    from hydra.core.hydra_config import HydraConfig
+
+    from unwritten.config import settings_from
+    from unwritten.run import record_run
+
+    run_dir = Path(HydraConfig.get().runtime.output_dir)
+    intervals = settings_from(IntervalSettings, config.intervals, "intervals")
+    published = load_published(config.reader)
+    if config.answers:
+        table, problems = stored_tables(config.answers)
+    elif published and len(published_nodes(config)) == len(config.reader):
+        table, problems = pd.DataFrame(), Problems()
+    else:
+        table, problems = read_all(config, run_dir)
+    record_run(config, run_dir)
+    if not table.empty:
+        for name in config.snap:
+            table = with_snapped(table, str(name))
+        write_answers(table, run_dir / "answers.parquet")
+    scores = [*(score_table(table, intervals) if not table.empty else []), *published]
+    write_scores(scores, run_dir / "scores.json")
+    print(format_scores(scores))
+    if not table.empty:
+        analysis = analyse(table, problems, intervals, float(config.fusion_margin))
+        write_analysis(analysis, run_dir / "analysis.json")
+        if analysis.fusion:
+            print(
+                "\nAudio and video together against the better of the two, points of OLA; no worse: the bound lies above"
+            )
+            print(f"{-100 * float(config.fusion_margin):+.0f} point, whichever of the two is truly better.")
+            print(format_fusion(analysis.fusion))
+    for line in problems.lines():
+        print(f"evaluate.py: {line}", file=sys.stderr)
+    print(f"\n{run_dir}: answers.parquet, scores.json, analysis.json", file=sys.stderr)
+    if not table.empty and not (table["state"] == "answered").any():
+        first = table["error"].iloc[0] or table["state"].iloc[0]
+        raise UnwrittenError(f"{run_dir}: no reader answered anything; the first item says: {first}")
+    return scores
+
+
+def published_nodes(config: DictConfig) -> list[str]:
+    """Names of the reader nodes that hold printed tables."""
+    return [str(name) for name, node in config.reader.items() if node.get("kind") == "published"]
+
+
+def load_benchmark(node: DictConfig, seed: int = 0) -> list[Clip]:
+    """The items of a benchmark, from its node of the configuration.
+
+    Args:
+        node: ``kind`` and what that kind needs; ``unwritten`` takes ``root`` and, under ``patterns``, how names are read.
+        seed: of every random choice.
+
+    Raises:
+        UsageError: an unknown kind, or no root where one is needed.
+        UnwrittenError: nothing is there to read.
+    """
+    from unwritten.config import settings_from
+
+    kind = node.get("kind")
+    if kind not in BENCHMARKS:
+        raise UsageError(f"benchmark.kind={kind}: known are {', '.join(BENCHMARKS)}")
+    limit = None if node.get("limit") is None else int(node.limit)
+    if limit is not None and limit < 1:
+        raise UsageError(f"benchmark.limit={limit}: no item is left; give 1 or more")
+    severity = str(node.get("severity") or "measured")
+    if kind == "simulated":
+        from unwritten.simulation.clips import simulated_writers_benchmark
+
+        return simulated_writers_benchmark(limit=limit or 60, seed=seed, severity_name=severity)
+    root = node.get("root")
+    if not root:
+        raise UsageError(f"benchmark={kind} needs benchmark.root=DIR, where its files lie")
+    if kind == "handwriting":
+        from unwritten.simulation.clips import load_handwriting_benchmark
+
+        return load_handwriting_benchmark(root, str(node.get("condition") or "live"), limit, severity, seed)
+    from unwritten.benchmark import ClipPatterns, find_clips
+
+    clips = find_clips(root, settings_from(ClipPatterns, node.get("patterns"), "benchmark.patterns"))
+    wanted = node.get("sources")
+    if wanted:
+        clips = [clip for clip in clips if clip.source in wanted]
+        if not clips:
+            raise UnwrittenError(f"{root}: holds no clip of source {' or '.join(wanted)}; leave out benchmark.sources")
+    return clips[:limit]
+
+
+def read_all(config: DictConfig, run_dir: Path) -> tuple[pd.DataFrame, Problems]:
+    """Let every reader read every item in every modality that both have.
+
+    Raises:
+        UsageError: an unknown modality, protocol or setting.
+    """
+    modality = config.modality
+    if modality is not None and modality not in MODALITIES:
+        raise UsageError(f"modality={modality}: known are {', '.join(MODALITIES)}")
+    clips = load_benchmark(config.benchmark, int(config.seed))
+    jobs = load_jobs(config)
+    asked: list[tuple[str, str, str]] = []
+    answers: list[Answer] = []
+    unknown: list[str] = []
+    with AnswerLog(run_dir / "answers.jsonl") as log:
+        if log.torn:
+            print(f"{log.path}: the last answer was cut short and is read again", file=sys.stderr)
+        for job in jobs:
+            for given in MODALITIES if modality is None else (modality,):
+                if given not in job.reader.modalities():
+                    continue
+                items = [clip for clip in clips if given in clip.modalities]
+                items = list(getattr(job.reader, "asked", lambda clips, _: clips)(items, given))
+                asked += [(job.reader.name, given, clip.id) for clip in items]
+                answers += read_items(job, items, given, log)
+            unknown += [f"{job.reader.name}/{item}" for item in _unknown_items(job.reader, clips)]
+    if not asked:
+        raise UnwrittenError(
+            f"{run_dir}: no reader takes a modality that an item has; choose another modality or reader"
+        )
+    name = str(config.benchmark.get("name") or config.benchmark.kind)
+    protocols = {job.reader.name: job.protocol for job in jobs}
+    table, problems = answers_table(answers, clips, name, protocols, asked)
+    return table, Problems(**{**vars(problems), "unknown_items": (*problems.unknown_items, *unknown)})
+
+
+def _unknown_items(reader: Reader, clips: Sequence[Clip]) -> Iterable[str]:
+    return getattr(reader, "unknown_items", lambda _: ())(clips)
+
+
+def load_jobs(config: DictConfig) -> list[Job]:
+    """The readers of the configuration.
+
+    Raises:
+        UsageError: an unknown protocol, or two readers of one name.
+    """
+    jobs: list[Job] = []
+    for key, node in config.reader.items():
+        for reader in load_reader(node, str(key)):
+            protocol = str(node.get("protocol") or getattr(reader, "protocol", None) or config.protocol)
+            if protocol not in PROTOCOLS:
+                raise UsageError(f"protocol={protocol}: known are {', '.join(PROTOCOLS)}")
+            if reader.name in {job.reader.name for job in jobs}:
+                raise UsageError(f"reader.{key}.name={reader.name}: two readers have this name; rename one")
+            depends = {
+                "reader": OmegaConf.to_container(node, resolve=True),
+                "benchmark": OmegaConf.to_container(config.benchmark, resolve=True),
+                "seed": config.seed,
+                "fingerprint": getattr(reader, "fingerprint", ""),
+            }
+            digest = hashlib.sha256(json.dumps(depends, sort_keys=True, default=str).encode()).hexdigest()[:16]
+            jobs.append(Job(reader, protocol, digest))
+    return jobs
+
+
+def read_items(job: Job, clips: Sequence[Clip], modality: Modality, log: AnswerLog) -> list[Answer]:
+    """Answers to these clips: those in the log, and the rest read now, each written to the log at once."""
+    from tqdm import tqdm
+
+    stored = log.stored(job.reader.name, modality, job.settings)
+    answers = [stored[clip.id] for clip in clips if clip.id in stored]
+    left = [clip for clip in clips if clip.id not in stored]
+    progress = tqdm(
+        total=len(clips), initial=len(answers), desc=f"{job.reader.name} {modality}", unit="clip", mininterval=1.0
+    )
+    with progress:
+        for answer in _read_each(job.reader, left, modality):
+            log.append(answer, job.settings)
+            answers.append(answer)
+            progress.update()
+    return answers
+
+
+def _read_each(reader: Reader, clips: Sequence[Clip], modality: Modality) -> Iterator[Answer]:
+    """Read on after a reader broke: the first clip without an answer is what broke it, and counts as failed."""
+    left = {clip.id: clip for clip in clips}
+    while left:
+        start_s = time.perf_counter()
+        try:
+            for answer in reader.read(list(left.values()), modality):
+                left.pop(answer.item, None)
+                yield answer
+                start_s = time.perf_counter()
+            return
+        except Exception as error:
+            # One clip must not cost the run; its error stays in the table, and it counts 0 in every mean.
+            culprit = left.pop(next(iter(left)), None)
+            if culprit is None:
+                return
+            yield failed_answer(culprit, reader.name, modality, error, time.perf_counter() - start_s)
+
+
+def stored_tables(paths: Any) -> tuple[pd.DataFrame, Problems]:
+    """Join the answers of earlier runs; a reader that several runs have is told apart by the run's folder.
+
+    Raises:
+        UnwrittenError: a file is no answers table.
+    """
+    listed = [paths] if isinstance(paths, str | Path) else list(paths)
+    tables, seen = [], set[tuple[Any, ...]]()
+    for path in listed:
+        table = read_answers(path)
+        keys = set(table[["benchmark", "protocol", "reader", "modality", "item"]].itertuples(index=False, name=None))
+        again = {key[2] for key in keys & seen}
+        if again:
+            folder = Path(path).name if Path(path).is_dir() else Path(path).resolve().parent.name
+            table["reader"] = [f"{name}@{folder}" if name in again else name for name in table["reader"]]
+        seen |= keys
+        tables.append(table)
+    return clean(pd.concat(tables, ignore_index=True))
+
+
+def with_snapped(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Add, for every reader that answers freely, a row that snaps its answers to a word list.
+
+    Raises:
+        UsageError: no list has this name.
+    """
+    from unwritten.benchmark.words import word_list
+    from unwritten.scoring.side_information import snapped
+
+    words = word_list(name)
+    return pd.concat([table, snapped(table, words.words, words.frequency, name)], ignore_index=True)

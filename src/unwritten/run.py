@@ -1,0 +1,122 @@
+"""Where a number came from: what every run directory records, and how a script says what went wrong in one line."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from unwritten.errors import UnwrittenError
+from unwritten.files import project_root, whole_file
+
+
+def record_run(config: DictConfig, run_dir: Path | str) -> None:
+    """Write ``config.yaml`` (composed and resolved) and ``provenance.json`` (versions, git revision, command).
+
+    Raises:
+        UnwrittenError: the run directory cannot be written.
+    """
+    run_dir = Path(run_dir)
+    with whole_file(run_dir / "config.yaml") as temporary:
+        temporary.write_text(OmegaConf.to_yaml(config, resolve=True), encoding="utf-8")
+    with whole_file(run_dir / "provenance.json") as temporary:
+        temporary.write_text(json.dumps(provenance(), indent=1) + "\n", encoding="utf-8")
+
+
+def provenance() -> dict[str, Any]:
+    """What a run was made with: time, command, git revision, Python, machine, versions of all packages."""
+    return {
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
+        "git": git_revision(),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cpus": os.cpu_count(),
+        "packages": package_versions(),
+    }
+
+
+def package_versions() -> dict[str, str]:
+    """Version of every installed package, by name."""
+    found = {
+        str(name).lower(): distribution.version
+        for distribution in importlib.metadata.distributions()
+        # A half-removed package has metadata without a name.
+        if (name := distribution.metadata["Name"])
+    }
+    return dict(sorted(found.items()))
+
+
+def git_revision() -> dict[str, Any] | None:
+    """Revision of the checkout and whether files differ from it; None outside a checkout or without git."""
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(project_root()), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout.strip()
+
+    try:
+        return {"revision": git("rev-parse", "HEAD"), "changed": bool(git("status", "--porcelain", "-uno"))}
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def one_line(error: BaseException) -> str:
+    """An error's message without line breaks."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def hydra_error_line(error: BaseException) -> str:
+    """Hydra's message in one line: what was not found and what there is."""
+    message = str(error).split("Config search path")[0]
+    message = re.sub(r"^In '[^']*': ", "", message)
+    return " ".join(message.split())
+
+
+def command_line(program: str, main: Callable[[], Any]) -> int:
+    """Run a Hydra main and give its exit status: 0 done, 1 the work could not be done, 2 bad usage, 130 interrupted.
+
+    Args:
+        program: name of the script, for messages.
+        main: a function decorated with ``hydra.main``; the function inside is wrapped by :func:`task`.
+    """
+    from hydra.errors import HydraException
+
+    # Otherwise Hydra prints errors of its own over many lines and exits with status 1 whatever happened.
+    os.environ.setdefault("HYDRA_FULL_ERROR", "1")
+    try:
+        main()
+    except UnwrittenError as error:
+        print(f"{program}: {one_line(error)}", file=sys.stderr)
+        return error.exit_status
+    except HydraException as error:
+        print(f"{program}: {hydra_error_line(error)}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"{program}: interrupted; run the same command with the same hydra.run.dir to go on", file=sys.stderr)
+        return 130
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    return 0
+
+
+def task(program: str, function: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:
+    """Wrap what Hydra runs, so that an error a person can act on is one line and not Hydra's traceback."""
+
+    def run(config: DictConfig) -> Any:
+        try:
+            return function(config)
+        except UnwrittenError as error:
+            print(f"{program}: {one_line(error)}", file=sys.stderr)
+            raise SystemExit(error.exit_status) from error
+
+    return run

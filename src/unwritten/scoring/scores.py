@@ -1,0 +1,279 @@
+"""Scores by reader, modality and style: the rows that every table prints and ``scores.json`` holds.
+
+Every item that a reader was asked counts in its means; one without a usable answer counts 0.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from unwritten.errors import UnwrittenError
+from unwritten.files import whole_file
+from unwritten.scoring.intervals import CrossedBootstrap, Factor, IntervalSettings
+from unwritten.scoring.metrics import chance_corrected_ola, chance_ola, edit_distance, letter_hits
+from unwritten.types import MODALITIES, STYLES
+
+
+@dataclass(frozen=True)
+class Score:
+    """One row of a score table; all scores are fractions, None where nothing is known.
+
+    Attributes:
+        reader, benchmark, protocol, modality: what was scored on what; ``benchmark`` is ``NAME`` for all its items or
+            ``NAME/SOURCE`` for letters, synthetic or live words alone.
+        style: a style, or ``all``.
+        n: items in the means.
+        ola, ola_low, ola_high: ordered letter accuracy with its interval.
+        word_accuracy: share of items whose word is right.
+        answered, failed: items with and without a usable answer; they add up to n.
+        word_low, word_high: interval of the word accuracy.
+        edit_similarity: see :mod:`unwritten.scoring.metrics`; so the letter error rate.
+        letter_error_rate: edit distances over letters.
+        chance: OLA of the same answers dealt out at random within each length.
+        corrected_ola: OLA with that chance taken off.
+        top5: share of items whose truth is among the first five candidates.
+        seconds: median time of an answer.
+        given: what the interval does not cover, e.g. ``given these 3 writers``.
+    """
+
+    reader: str
+    benchmark: str
+    protocol: str
+    modality: str
+    style: str
+    n: int | None
+    ola: float
+    ola_low: float | None = None
+    ola_high: float | None = None
+    word_accuracy: float | None = None
+    answered: int | None = None
+    failed: int | None = None
+    word_low: float | None = None
+    word_high: float | None = None
+    edit_similarity: float | None = None
+    letter_error_rate: float | None = None
+    chance: float | None = None
+    corrected_ola: float | None = None
+    top5: float | None = None
+    seconds: float | None = None
+    given: str = ""
+
+
+CONTRACT = (
+    "reader",
+    "benchmark",
+    "protocol",
+    "modality",
+    "style",
+    "n",
+    "ola",
+    "ola_low",
+    "ola_high",
+    "word_accuracy",
+    "answered",
+    "failed",
+)
+
+
+def item_scores(table: pd.DataFrame) -> pd.DataFrame:
+    """Add to each row with a known truth its own scores; rows without are left out.
+
+    Args:
+        table: an answers table, cleaned by :func:`unwritten.scoring.table.clean`.
+
+    Returns:
+        The rows with the columns ``ola``, ``correct``, ``edit_similarity``, ``letter_errors``, ``letters``, ``top5`` and
+        ``counted`` (the word as it counts: empty unless answered).
+    """
+    table = table[table["truth"] != ""].copy()
+    answered = table["state"] == "answered"
+    table["counted"] = table["word"].where(answered, "")
+    truths, words = list(table["truth"]), list(table["counted"])
+    hits, mask = letter_hits(truths, words)
+    letters = mask.sum(axis=1)
+    table["ola"] = hits.sum(axis=1) / np.maximum(letters, 1)
+    table["correct"] = [float(truth == word) for truth, word in zip(truths, words, strict=True)]
+    distances = np.array([edit_distance(truth, word) for truth, word in zip(truths, words, strict=True)], dtype=float)
+    longest = np.array([max(len(truth), len(word)) for truth, word in zip(truths, words, strict=True)])
+    table["edit_similarity"] = 1.0 - distances / np.maximum(longest, 1)
+    table["letter_errors"] = distances
+    table["letters"] = letters
+    table["top5"] = [
+        float(ok and (truth == word or truth in [candidate for candidate, _ in candidates[:5]]))
+        for truth, word, candidates, ok in zip(truths, words, table["candidates"], answered, strict=True)
+    ]
+    return table
+
+
+def by_source(table: pd.DataFrame) -> pd.DataFrame:
+    """Append, where a benchmark has items of several sources, a copy of each source's rows as ``NAME/SOURCE``."""
+    parts = [table]
+    for name, rows in table.groupby("benchmark", sort=False):
+        for source, own in rows.groupby("source", sort=False):
+            if 0 < len(own) < len(rows) and source:
+                parts.append(own.assign(benchmark=f"{name}/{source}"))
+    return pd.concat(parts, ignore_index=True)
+
+
+def with_all(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The whole table as style ``all``, then each style, known ones first."""
+    yield "all", table
+    present = list(dict.fromkeys(table["style"]))
+    for style in [style for style in STYLES if style in present] + [s for s in present if s not in STYLES]:
+        yield style, table[table["style"] == style]
+
+
+def bootstrap_of(items: pd.DataFrame, settings: IntervalSettings) -> tuple[CrossedBootstrap, str]:
+    """The bootstrap that fits a set of items, one row each, and what its intervals take as given.
+
+    Words are crossed with letter clips where items have them, and with writers where there are enough; else writers are
+    given. Styles are strata: they were chosen, not drawn.
+    """
+    factors = []
+    if any(len(clips) for clips in items["letter_clips"]):
+        factors.append(Factor.of("letter clips", list(items["letter_clips"])))
+    writers = {writer for writer in items["writer"] if writer}
+    drawn = len(writers) >= settings.fewest_writers
+    if drawn:
+        factors.append(Factor.of("writers", [(writer,) if writer else () for writer in items["writer"]]))
+    bootstrap = CrossedBootstrap(list(items["truth"]), factors, list(items["style"]), settings)
+    count = len(writers) or items["style"].nunique()
+    return bootstrap, "" if drawn else f"given these {count} writers" if count > 1 else "given this writer"
+
+
+def score_table(table: pd.DataFrame, settings: IntervalSettings | None = None) -> list[Score]:
+    """Score a cleaned answers table.
+
+    Rows of different protocols are never averaged: each protocol has rows of its own.
+
+    Args:
+        table: from :func:`unwritten.scoring.table.clean`.
+        settings: of the intervals.
+
+    Raises:
+        UnwrittenError: no row has a truth.
+    """
+    settings = settings or IntervalSettings()
+    scored = item_scores(by_source(table))
+    if scored.empty:
+        raise UnwrittenError("no answer can be scored: no item's word is known; name the clips by their words")
+    cache: dict[tuple[str, ...], tuple[CrossedBootstrap, str]] = {}
+    scores: list[Score] = []
+    for (benchmark, protocol), of_protocol in scored.groupby(["benchmark", "protocol"], sort=False):
+        for modality in MODALITIES:
+            for style, rows in with_all(of_protocol[of_protocol["modality"] == modality]):
+                for items, readers in _readers_by_items(rows):
+                    if items not in cache:
+                        first = rows[rows["reader"] == readers[0]].sort_values("item")
+                        cache[items] = bootstrap_of(first, settings)
+                    scores += _score_rows(rows, readers, *cache[items], (benchmark, protocol, modality, style))
+    order = {reader: place for place, reader in enumerate(dict.fromkeys(scored["reader"]))}
+    benchmarks = {name: place for place, name in enumerate(dict.fromkeys(scored["benchmark"]))}
+    # Stable: modalities and styles keep the order in which they were made.
+    return sorted(scores, key=lambda score: (benchmarks[score.benchmark], order[score.reader], score.style != "all"))
+
+
+def _readers_by_items(rows: pd.DataFrame) -> list[tuple[tuple[str, ...], list[str]]]:
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for reader, own in rows.groupby("reader", sort=False):
+        groups.setdefault(tuple(sorted(own["item"])), []).append(str(reader))
+    return list(groups.items())
+
+
+def _score_rows(
+    rows: pd.DataFrame,
+    readers: Sequence[str],
+    bootstrap: CrossedBootstrap,
+    given: str,
+    key: tuple[Any, Any, str, str],
+) -> Iterator[Score]:
+    own = [rows[rows["reader"] == reader].sort_values("item") for reader in readers]
+    ola = bootstrap.intervals(np.column_stack([part["ola"].to_numpy() for part in own]), (0.0, 1.0))
+    word = bootstrap.intervals(np.column_stack([part["correct"].to_numpy() for part in own]), (0.0, 1.0))
+    benchmark, protocol, modality, style = key
+    for reader, part, letters, correct in zip(readers, own, ola, word, strict=True):
+        answered = int((part["state"] == "answered").sum())
+        chance = chance_ola(list(part["truth"]), list(part["counted"]))
+        yield Score(
+            reader=reader,
+            benchmark=benchmark,
+            protocol=protocol,
+            modality=modality,
+            style=style,
+            n=len(part),
+            ola=letters.value,
+            ola_low=letters.low,
+            ola_high=letters.high,
+            word_accuracy=correct.value,
+            answered=answered,
+            failed=len(part) - answered,
+            word_low=correct.low,
+            word_high=correct.high,
+            edit_similarity=float(part["edit_similarity"].mean()),
+            letter_error_rate=float(part["letter_errors"].sum() / part["letters"].sum()),
+            chance=chance,
+            corrected_ola=chance_corrected_ola(letters.value, chance),
+            top5=float(part["top5"].mean()),
+            seconds=float(part["seconds"].median()),
+            given=given,
+        )
+
+
+def single_protocol(table: pd.DataFrame) -> str:
+    """The protocol of all rows.
+
+    Raises:
+        UnwrittenError: there are several; numbers of different protocols are not one number.
+    """
+    protocols = sorted(set(table["protocol"]))
+    if len(protocols) != 1:
+        raise UnwrittenError(
+            f"protocols {' and '.join(map(repr, protocols))} in one row: their numbers do not compare; score each alone"
+        )
+    return str(protocols[0])
+
+
+def reader_by_item(
+    table: pd.DataFrame, score: str = "ola"
+) -> tuple[pd.DataFrame, dict[str, NDArray[np.float64]], list[str]]:
+    """Scores of several readers on the items that all of them were asked.
+
+    Args:
+        table: rows of one benchmark and modality from :func:`item_scores`.
+        score: the column to compare.
+
+    Returns:
+        The common items (one row each), ``[N]`` scores for each reader in the same order, and the items left out.
+
+    Raises:
+        UnwrittenError: the rows mix protocols, or no item is common.
+    """
+    single_protocol(table)
+    wide = table.pivot(index="item", columns="reader", values=score).sort_index()
+    common = wide.dropna()
+    if common.empty:
+        raise UnwrittenError(
+            f"{', '.join(map(str, wide.columns))}: no item was asked of all; compare readers of one run"
+        )
+    items = table.drop_duplicates("item").set_index("item", drop=False).loc[common.index]
+    left_out = [str(item) for item in wide.index.difference(common.index)]
+    return items, {str(reader): common[reader].to_numpy(dtype=np.float64) for reader in common.columns}, left_out
+
+
+def contract_row(score: Score) -> dict[str, Any]:
+    """The row of ``scores.json``."""
+    return {name: getattr(score, name) for name in CONTRACT}
+
+
+def write_scores(scores: Sequence[Score], path: Path | str) -> None:
+    """Write ``scores.json``, whole or not at all."""
+    with whole_file(path) as temporary:
+        temporary.write_text(json.dumps([contract_row(score) for score in scores], indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,116 @@
+"""When a reader thinks that each letter was written: temporal mean average precision.
+
+As temporal action localisation is scored in the Perception Test (arXiv 2305.13786): mAP over IoU 0.1 to 0.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5)
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A letter and when it was written.
+
+    Attributes:
+        label: the letter.
+        start_s, end_s: seconds from the clip's first frame; the end is not before the start.
+        score: how sure the reader is; ranks predictions, 1 for truths.
+    """
+
+    label: str
+    start_s: float
+    end_s: float
+    score: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not self.end_s >= self.start_s:
+            raise ValueError(f"segment {self.label!r}: ends at {self.end_s} s, before it starts at {self.start_s} s")
+
+
+def temporal_iou(first: Segment, second: Segment) -> float:
+    """Length of the common time over the length of the joint time, in [0, 1]."""
+    common = max(0.0, min(first.end_s, second.end_s) - max(first.start_s, second.start_s))
+    joint = (first.end_s - first.start_s) + (second.end_s - second.start_s) - common
+    return common / joint if joint > 0 else 0.0
+
+
+def average_precision(
+    predicted: Mapping[str, Sequence[Segment]], true: Mapping[str, Sequence[Segment]], threshold: float
+) -> float:
+    """Area under the interpolated precision-recall curve over all clips; a truth is found once, by the surest prediction.
+
+    Args:
+        predicted, true: segments by clip; clips without an entry have none.
+        threshold: least IoU of a match.
+
+    Returns:
+        In [0, 1]; NaN when there is no true segment.
+    """
+    total = sum(len(segments) for segments in true.values())
+    if total == 0:
+        return float("nan")
+    ranked = [(segment.score, clip, segment) for clip, segments in predicted.items() for segment in segments]
+    ranked.sort(key=lambda entry: -entry[0])
+    found: dict[str, set[int]] = {}
+    hits = np.zeros(len(ranked))
+    for place, (_, clip, segment) in enumerate(ranked):
+        candidates = true.get(clip, ())
+        taken = found.setdefault(clip, set())
+        best = max(
+            (index for index in range(len(candidates)) if index not in taken),
+            key=lambda index: temporal_iou(segment, candidates[index]),
+            default=None,
+        )
+        if best is not None and temporal_iou(segment, candidates[best]) >= threshold:
+            taken.add(best)
+            hits[place] = 1
+    return _area(hits, total)
+
+
+def _area(hits: NDArray[np.float64], total: int) -> float:
+    if not len(hits):
+        return 0.0
+    true_positives = np.cumsum(hits)
+    precision = true_positives / np.arange(1, len(hits) + 1)
+    # Precision at a recall is the best at that recall or any higher one.
+    envelope = np.maximum.accumulate(precision[::-1])[::-1]
+    return float((envelope * hits).sum() / total)
+
+
+def mean_average_precision(
+    predicted: Mapping[str, Sequence[Segment]],
+    true: Mapping[str, Sequence[Segment]],
+    by_letter: bool = True,
+    thresholds: Sequence[float] = THRESHOLDS,
+) -> dict[str, float]:
+    """mAP at each threshold and their mean.
+
+    Args:
+        predicted, true: segments by clip.
+        by_letter: a prediction must name the right letter, and letters that occur are averaged; False scores the
+            boundaries alone.
+        thresholds: of IoU.
+
+    Returns:
+        ``{"0.1": ..., ..., "mean": ...}`` in [0, 1]; NaN when there is no true segment.
+    """
+    letters = sorted({segment.label for segments in true.values() for segment in segments}) if by_letter else [None]
+    scores: dict[str, float] = {}
+    for threshold in thresholds:
+        per_letter = [average_precision(_only(predicted, letter), _only(true, letter), threshold) for letter in letters]
+        scores[f"{threshold:g}"] = float(np.mean(per_letter)) if per_letter else float("nan")
+    scores["mean"] = float(np.mean(list(scores.values())))
+    return scores
+
+
+def _only(segments: Mapping[str, Sequence[Segment]], label: str | None) -> Mapping[str, Sequence[Segment]]:
+    if label is None:
+        return segments
+    return {clip: [segment for segment in own if segment.label == label] for clip, own in segments.items()}

@@ -1,0 +1,104 @@
+"""Score tables as a person reads them in a terminal; percent only here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from unwritten.scoring.compare import Comparison, FusionEffect
+from unwritten.scoring.scores import Score
+
+_HEADINGS = ("reader", "modality", "style", "n", "OLA %", "95 % interval", "words %", "edit %", "top-5 %", "failed")
+
+
+def format_scores(scores: Sequence[Score]) -> str:
+    """The score table, one block per benchmark and protocol, with a line on what the intervals take as given."""
+    blocks: dict[tuple[str, str], list[Score]] = {}
+    for score in scores:
+        blocks.setdefault((score.benchmark, score.protocol), []).append(score)
+    out = []
+    for (benchmark, protocol), rows in blocks.items():
+        out.append(f"{benchmark}, protocol {protocol}")
+        # One style needs no lines of its own beside the total.
+        styles = {row.style for row in rows if row.style != "all"}
+        shown = [row for row in rows if row.style == "all" or len(styles) > 1]
+        out.append(format_table(_HEADINGS, [_cells(row) for row in shown]))
+        given = sorted({row.given for row in rows if row.given})
+        if any(row.ola_low is not None for row in rows):
+            crossed = "Intervals cross words with the letter clips and writers that they share"
+            out.append(crossed + (f", {' or '.join(given)}." if given else "."))
+        out.append("")
+    return "\n".join(out).rstrip()
+
+
+def format_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Text columns: words to the left, numbers to the right."""
+    widths = [max(len(line[column]) for line in [headings, *rows]) for column in range(len(headings))]
+    left = [all(_is_word(row[column]) for row in rows) for column in range(len(headings))]
+    lines = []
+    for row in [headings, ["-" * width for width in widths], *rows]:
+        cells = [
+            cell.ljust(width) if to_left else cell.rjust(width)
+            for cell, width, to_left in zip(row, widths, left, strict=True)
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def format_fusion(effects: Sequence[FusionEffect]) -> str:
+    """Audio+video against the better single modality, in points of OLA."""
+    rows = [
+        [
+            effect.reader,
+            effect.benchmark,
+            effect.style,
+            str(effect.n),
+            effect.better_single,
+            f"{100 * effect.effect:+.1f}",
+            f"{100 * effect.low:+.1f} .. {100 * effect.high:+.1f}",
+            f"{100 * effect.bound:+.1f}",
+            "yes" if effect.non_inferior else "not shown",
+        ]
+        for effect in effects
+    ]
+    headings = ("reader", "benchmark", "style", "n", "better", "AV minus it", "95 % interval", "bound", "no worse")
+    return format_table(headings, rows)
+
+
+def format_comparisons(comparisons: Sequence[Comparison]) -> str:
+    """Paired differences, with p values as Holm corrects them."""
+    rows = [
+        [
+            comparison.first,
+            comparison.second,
+            str(comparison.n),
+            f"{100 * comparison.difference:+.1f}",
+            f"{100 * comparison.low:+.1f} .. {100 * comparison.high:+.1f}",
+            f"{comparison.p_holm:.2g}",
+        ]
+        for comparison in comparisons
+    ]
+    return format_table(("first", "second", "n", "difference", "95 % interval", "p (Holm)"), rows)
+
+
+def _is_word(cell: str) -> bool:
+    return not cell[:1].isdigit() and cell[:1] not in "+-" and cell != ""
+
+
+def _cells(score: Score) -> list[str]:
+    interval = "" if score.ola_low is None else f"{100 * score.ola_low:.1f} .. {100 * (score.ola_high or 0):.1f}"
+    return [
+        score.reader,
+        score.modality,
+        score.style,
+        "" if score.n is None else str(score.n),
+        f"{100 * score.ola:.1f}",
+        interval,
+        _percent(score.word_accuracy),
+        _percent(score.edit_similarity),
+        _percent(score.top5),
+        "" if score.failed is None else str(score.failed),
+    ]
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.1f}"
