@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unwritten.tracking.nib import along_shaft
 
-_FIRST, _ROWS = -24.0, 76  # rows of the view, fine pixels: from ahead of the tip to well up the cone
+_FIRST, _ROWS = -48.0, 100  # rows of the view, fine pixels: from ahead of the tip to well up the cone
 _SIDE = 28  # columns to either side
 
 
@@ -21,12 +21,14 @@ class Refined(NamedTuple):
         axis: ``[2]`` unit vector up the shaft.
         width: width of the nib behind the tip.
         misfit: how far the edges stray from straight lines, the tip's uncertainty.
+        shadow: how far the nib's own shadow reaches beyond the tip, negative where the paper ahead is itself in shade.
     """
 
     tip: NDArray[np.float64]
     axis: NDArray[np.float64]
     width: float
     misfit: float
+    shadow: float
 
 
 def _line(u: NDArray[np.float64], v: NDArray[np.float64]) -> tuple[float, float, float]:
@@ -93,7 +95,7 @@ def refine(
         width = (a_right - a_left) + 20 * (b_right - b_left)
         misfit = max(r_right, r_left)
         # Along the axis from inside the cone outwards, averaged over the middle of its width.
-        back = np.arange(16.0, _FIRST, -0.5)
+        back = np.arange(16.0, -24.0, -0.5)
         half = max(0.2 * width, 1.0)
         columns = (a + b * back)[:, None] + np.linspace(-half, half, 5)[None] + _SIDE
         rows = np.clip(back - _FIRST, 0, _ROWS - 1.001)[:, None] * np.ones((1, 5))
@@ -117,4 +119,17 @@ def refine(
         axis = axis / np.hypot(*axis)
         if abs(u_tip) > 22 or abs(v_tip) > 16:
             return None
-    return Refined(tip, axis, width, misfit)
+    # The tip moved within this last view by (u_tip, v_tip); its own column ahead of it shows the shadow.
+    ahead = view[: int(u_tip - _FIRST) + 1][::-1]
+    column = int(np.clip(round(v_tip) + _SIDE, 3, 2 * _SIDE - 3))
+    return Refined(tip, axis, width, misfit, _shadow(ahead[:, column - 3 : column + 4].mean(1), core, paper))
+
+
+def _shadow(profile: NDArray[np.float64], core: float, paper: float) -> float:
+    """Reach of the shadow along a profile that runs from the tip outwards, -1 where there is no lit paper beyond."""
+    light = (profile - core) / (paper - core)
+    far = float(np.median(light[-8:])) if len(light) >= 12 else 0.0
+    if far < 0.75:
+        return -1.0
+    lit = np.flatnonzero(light > 0.9 * far)
+    return float(lit[0]) if len(lit) else -1.0

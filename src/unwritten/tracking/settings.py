@@ -51,7 +51,7 @@ class TrackerSettings:
     black_level: float = 24.0
     cut_change: float = 4.0
     cut_spike: float = 2.5
-    shaft_to_writing_deg: float = 47.0
+    shaft_to_writing_deg: float = 45.0
     hand: Literal["auto", "right", "left"] = "auto"
     mirrored: bool | None = None
     writing_deg: float | None = None

@@ -1,0 +1,120 @@
+"""Looks at one frame after the other and keeps the little that the path is made of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unwritten.tracking.flow import carry
+from unwritten.tracking.nib import find_nibs
+from unwritten.tracking.path import Sighting
+from unwritten.tracking.planes import Planes
+from unwritten.tracking.refine import refine
+from unwritten.tracking.settings import TrackerSettings
+from unwritten.tracking.shots import ShotFinder
+from unwritten.types import BoolArray
+
+Row = tuple[float, ...]  # score, tip, axis, sigma, width and shadow: see ``Sighting.of``
+_EMPTY = Sighting.of([])
+_CARRIED_COST = 1.0  # evidence lost with each frame that a candidate is only carried by flow
+_SAME = 3.0  # candidates closer than this are one, working pixels
+_KEPT_PICTURES = 12  # at most so many frames are kept whole, spread over the clip
+
+
+class Eye:
+    """Takes in frames in order.
+
+    Attributes:
+        sightings: candidates of each frame.
+        time_s: each frame's time.
+        pictures: a few frames kept whole, with their index.
+    """
+
+    def __init__(self, settings: TrackerSettings) -> None:
+        self._settings = settings
+        self._last: Planes | None = None
+        self._shots = ShotFinder(settings)
+        self._since_search = 0
+        self.sightings: list[Sighting] = []
+        self.time_s: list[float] = []
+        self.pictures: list[tuple[int, Planes]] = []
+        self._stride = 1
+
+    def look(self, planes: Planes) -> None:
+        """Take in the next frame."""
+        self.time_s.append(planes.time_s)
+        look = self._shots.add(planes.luma)
+        if look == "black":
+            self.sightings.append(_EMPTY)
+            self._last = None
+            return
+        rows, sure = self._carry(planes)
+        # The whole picture is searched now and then; between, the tips that flow carried here are refined.
+        self._since_search += 1
+        if not sure or look == "changed" or self._since_search >= self._settings.search_every:
+            self._since_search = 0
+            rows += self._search(planes)
+        self.sightings.append(Sighting.of(self._distinct(rows)))
+        self._last = planes
+        self._keep(planes)
+
+    def _keep(self, planes: Planes) -> None:
+        index = len(self.time_s) - 1
+        if index % self._stride == 0:
+            self.pictures.append((index, replace(planes, fine=planes.luma)))
+        if len(self.pictures) > _KEPT_PICTURES:
+            self._stride *= 2
+            self.pictures = [kept for kept in self.pictures if kept[0] % self._stride == 0]
+
+    def shots(self) -> tuple[NDArray[np.int64], BoolArray]:
+        """Shot number and black mask of all frames."""
+        return self._shots.shots()
+
+    def _carry(self, planes: Planes) -> tuple[list[Row], bool]:
+        """Bring the last frame's candidates here, noting their flow there; True when the best is the same cone."""
+        if self._last is None or not len(self.sightings[-1].score) or self._last.luma.shape != planes.luma.shape:
+            return [], False
+        last = self.sightings[-1]
+        # Flow is measured on the cone itself: ahead of the tip there is paper, which stays.
+        window = 2 * round(self._settings.nib_width * self._settings.fine_diagonal_px / 2) + 1
+        shift, error = carry(self._last.luma, planes.luma, last.tip + 5.0 * last.axis, window)
+        self.sightings[-1] = replace(last, flow=shift, flow_error=error)
+        rows: list[Row] = []
+        sure = False
+        for index in range(len(last.score)):
+            tip, score = last.tip[index] + shift[index], min(float(last.score[index]), 6.0)
+            if error[index] > 1.0 or score < -4:
+                continue
+            refined = self._refine(planes, tip, last.axis[index]) if index < 3 and last.width[index] > 0 else None
+            if refined is not None and 0.7 < refined[6] / last.width[index] < 1.4:
+                rows.append((score, *refined[1:]))
+                sure = sure or index == 0
+            else:
+                rows.append((score - _CARRIED_COST, *tip, *last.axis[index], last.sigma[index] + 0.5, 0.0, -1.0))
+        return rows, sure
+
+    def _search(self, planes: Planes) -> list[Row]:
+        found = find_nibs(planes, self._settings)
+        rows: list[Row] = []
+        for tip, axis, score in zip(found.tip, found.axis, found.score, strict=True):
+            refined = self._refine(planes, tip, axis)
+            rows.append((score - 2.0, *tip, *axis, 2.0, 0.0, -1.0) if refined is None else (score, *refined[1:]))
+        return rows
+
+    def _refine(self, planes: Planes, tip: NDArray[np.float64], axis: NDArray[np.float64]) -> Row | None:
+        refined = refine(planes.fine, 2 * tip + 0.5, axis, self._settings.tip_level)
+        if refined is None:
+            return None
+        sigma = 0.15 + 0.5 * refined.misfit
+        return (0.0, *((refined.tip - 0.5) / 2), *refined.axis, sigma, refined.width, refined.shadow)
+
+    def _distinct(self, rows: list[Row]) -> list[Row]:
+        """The best rows, those with a fitted cone before those without at the same place."""
+        kept: list[Row] = []
+        for row in sorted(rows, key=lambda row: (row[6] > 0, row[0]), reverse=True):
+            if all(np.hypot(row[1] - other[1], row[2] - other[2]) > _SAME for other in kept):
+                kept.append(row)
+        kept.sort(reverse=True)
+        return kept[: self._settings.candidates + 2]

