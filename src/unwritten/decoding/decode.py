@@ -102,10 +102,10 @@ def decode(
 
     likeliest, probability = belief.candidates[0]
     labels = alphabet.encode(likeliest)
-    if settings.answer == "expected_ola":
+    if settings.answer == "expected_ola" and (lexicon is not None or n is None):
         best = possible[expected_ola(belief.weights, possible).argmax()]
         labels = best[best > 0]
-    elif settings.answer == "expected_ola_letters":
+    elif settings.answer != "likeliest":
         labels = best_letters(belief.weights, n if n is not None else len(likeliest))
     closed = lexicon is not None and not settings.open_vocabulary
     return Decoded(

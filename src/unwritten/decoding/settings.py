@@ -23,7 +23,8 @@ class DecodingSettings:
         frequency_weight: weight of log word frequency in the prior: 0 every word of the lexicon is equally likely, 1 as
             in running text.
         answer: which word is given. ``likeliest``; ``expected_ola``, the word whose expected ordered letter accuracy is
-            largest; ``expected_ola_letters``, the letters whose expected accuracy is largest, a word or not.
+            largest (without a lexicon any n letters are a word); ``expected_ola_letters``, the letters whose expected
+            accuracy is largest, a word or not.
         candidates: how many words with probabilities are kept.
         outside_prior: probability, before anything is seen, that the word is not in the lexicon but any string of such
             a length. It says how far an answer from the lexicon is to be believed; 0 to trust the lexicon.
