@@ -15,6 +15,7 @@ from unwritten import __version__
 from unwritten.errors import UnwrittenError
 
 COMMANDS: dict[str, str] = {
+    "read": "print the word that a clip shows, sounds, or both",
     "audit": "list what is wrong with a copy of the benchmark",
 }
 

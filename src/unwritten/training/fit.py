@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from unwritten.errors import UsageError
 from unwritten.features.extract import FeatureSettings
 from unwritten.features.kinematics import CHANNELS
 from unwritten.features.store import Store
-from unwritten.files import whole_file
 from unwritten.models.fusion import ModelSettings
 from unwritten.models.module import CtcModule, OptimiserSettings
 from unwritten.run import record_run
@@ -160,15 +159,32 @@ def make_logger(node: DictConfig, run_dir: Path, config: DictConfig) -> Logger:
 
 def score(config: DictConfig, checkpoint: Path, run_dir: Path) -> None:
     """Score the checkpoint and blind guessing on simulated clips of writers that nobody trained on; print the table."""
-    from unwritten.evaluation import score_readers
-    from unwritten.readers.blind import blind_readers
+    from unwritten.evaluation import Job, read_items
+    from unwritten.files import digest_file
+    from unwritten.readers.base import Reader
+    from unwritten.readers.blind import BlindReader, BlindSettings
     from unwritten.readers.ctc import MODES, CtcReader
+    from unwritten.readers.log import AnswerLog
+    from unwritten.scoring.intervals import IntervalSettings
+    from unwritten.scoring.scores import score_table, write_scores
+    from unwritten.scoring.table import answers_table, write_answers
+    from unwritten.scoring.text import format_scores
     from unwritten.simulation.clips import simulated_writers_benchmark
+    from unwritten.types import MODALITIES
 
     clips = simulated_writers_benchmark(int(config.score_items), int(config.seed), str(config.simulation.name))
-    readers = [*(CtcReader(checkpoint, mode) for mode in MODES), *blind_readers()]
-    scores = score_readers(readers, clips, "simulated", str(config.protocol))
-    with whole_file(run_dir / "scores.json") as temporary:
-        temporary.write_text(json.dumps([asdict(entry) for entry in scores], indent=1) + "\n", encoding="utf-8")
-
-
+    settings = json.dumps([digest_file(checkpoint), int(config.score_items), int(config.seed)])
+    blind = [BlindSettings(f"blind-{strategy}", strategy) for strategy in ("constant", "letters", "random")]
+    readers: list[Reader] = [*(CtcReader(checkpoint, mode) for mode in MODES), *map(BlindReader, blind)]
+    answers, asked = [], []
+    with AnswerLog(run_dir / "answers.jsonl") as log:
+        for reader in readers:
+            for modality in MODALITIES:
+                items = [clip for clip in clips if modality in clip.modalities]
+                asked += [(reader.name, modality, clip.id) for clip in items]
+                answers += read_items(Job(reader, str(config.protocol), settings), items, modality, log)
+    table, _ = answers_table(answers, clips, "simulated writers", str(config.protocol), asked)
+    write_answers(table, run_dir / "answers.parquet")
+    scores = score_table(table, IntervalSettings())
+    write_scores(scores, run_dir / "scores.json")
+    print(format_scores([entry for entry in scores if entry.style == "all"]))
