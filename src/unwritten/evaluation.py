@@ -67,17 +67,18 @@ def evaluate(config: DictConfig) -> list[Score]:
         for name in config.snap:
             table = with_snapped(table, str(name))
         write_answers(table, run_dir / "answers.parquet")
-    scores = [*(score_table(table, intervals) if not table.empty else []), *published]
-    write_scores(scores, run_dir / "scores.json")
-    print(format_scores(scores))
+    scores = [] if table.empty else score_table(table, intervals)
+    printed = [*scores, *(Score(**row, protocol="published", n=None) for row in published)]
+    write_scores(printed, run_dir / "scores.json")
+    print(format_scores(printed))
     if not table.empty:
-        analysis = analyse(table, problems, intervals, float(config.fusion_margin))
+        analysis = analyse(table, problems, intervals, float(config.fusion_margin), scores)
         write_analysis(analysis, run_dir / "analysis.json")
         if analysis.fusion:
             print(
-                "\nAudio and video together against the better of the two, points of OLA; no worse: the bound lies above"
+                "\nAudio and video together against the better of the two, in points of OLA. No worse: the bound, which"
             )
-            print(f"{-100 * float(config.fusion_margin):+.0f} point, whichever of the two is truly better.")
+            print(f"holds whichever of the two is truly better, lies above {-100 * float(config.fusion_margin):+g}.")
             print(format_fusion(analysis.fusion))
     for line in problems.lines():
         print(f"evaluate.py: {line}", file=sys.stderr)
@@ -85,7 +86,7 @@ def evaluate(config: DictConfig) -> list[Score]:
     if not table.empty and not (table["state"] == "answered").any():
         first = table["error"].iloc[0] or table["state"].iloc[0]
         raise UnwrittenError(f"{run_dir}: no reader answered anything; the first item says: {first}")
-    return scores
+    return printed
 
 
 def published_nodes(config: DictConfig) -> list[str]:
@@ -97,7 +98,7 @@ def load_benchmark(node: DictConfig, seed: int = 0) -> list[Clip]:
     """The items of a benchmark, from its node of the configuration.
 
     Args:
-        node: ``kind`` and what that kind needs; ``unwritten`` takes ``root`` and, under ``patterns``, how names are read.
+        node: ``kind`` and what that kind needs; ``unwritten`` takes ``root`` and, in ``patterns``, how names are read.
         seed: of every random choice.
 
     Raises:

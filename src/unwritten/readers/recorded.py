@@ -110,7 +110,7 @@ def read_recorded(path: Path | str, name: str) -> Iterator[Answer]:
             reader.fieldnames = columns
             lacking = [column for column in ("item", "modality", "answer") if column not in columns]
             if lacking:
-                raise UnwrittenError(f"{path}: no column {lacking[0]!r}; begin with item,modality,answer")
+                raise UnwrittenError(f"{path}: no column {lacking[0]!r}; it needs item,modality,answer")
             rows = list(reader)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or str(error)
@@ -144,8 +144,8 @@ def read_recorded(path: Path | str, name: str) -> Iterator[Answer]:
 def recorded_readers(path: Path | str, name: str = "recorded") -> list[RecordedReader]:
     """One reader for the file, or one per person (``NAME-PERSON``) where people answered the same items.
 
-    A score is a mean over items, each answered once. Twenty people who shared 300 items are one reader; two who answered
-    the same items are two.
+    A score is a mean over items, each answered once. Twenty people who shared 300 items are one reader; two who
+    answered the same items are two.
     """
     answers = list(read_recorded(path, name))
     people = {str(answer.details.get("person", "")) for answer in answers}

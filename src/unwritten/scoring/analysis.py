@@ -65,7 +65,9 @@ def analyse(
     """
     settings = settings or IntervalSettings()
     scored = item_scores(table)
-    comparisons, modalities, parts = [], [], []
+    comparisons: list[Comparison] = []
+    modalities: list[str] = []
+    parts: list[Part] = []
     confusions: dict[tuple[str, str], list[tuple[str, str, int]]] = {}
     for _, rows in scored.groupby(["benchmark", "protocol"], sort=False):
         for modality in MODALITIES:
@@ -74,7 +76,7 @@ def analyse(
             comparisons += found
             modalities += [modality] * len(found)
         for by in ("position", "length", "letter"):
-            parts += ola_by(rows, by, replace(settings, replicates=min(500, settings.replicates)))  # type: ignore[arg-type]
+            parts += ola_by(rows, by, replace(settings, replicates=min(500, settings.replicates)))
         for (reader, modality), own in rows.groupby(["reader", "modality"], sort=False):
             counts = confusion_matrix(list(own["truth"]), list(own["counted"]), ALPHABET)
             confusions[str(reader), str(modality)] = most_confused(counts, ALPHABET)

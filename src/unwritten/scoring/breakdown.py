@@ -67,11 +67,11 @@ def ola_by(table: pd.DataFrame, by: By, settings: IntervalSettings | None = None
         for readers in groups.values():
             own = [of_modality[of_modality["reader"] == reader].sort_values("item") for reader in readers]
             shares = [_shares(rows, by) for rows in own]
-            for value in shares[0]:
-                rows_of_value = np.flatnonzero(shares[0][value][0] > 0)
+            for value, (counts, _) in shares[0].items():
+                rows_of_value = np.flatnonzero(counts > 0)
                 bootstrap, _ = bootstrap_of(own[0].iloc[rows_of_value], settings)
                 values = np.column_stack([share[value][1][rows_of_value] for share in shares])
-                letters = int(shares[0][value][0].sum())
+                letters = int(counts.sum())
                 for reader, interval in zip(readers, bootstrap.intervals(values, (0.0, 1.0)), strict=True):
                     parts.append(
                         Part(
@@ -83,7 +83,7 @@ def ola_by(table: pd.DataFrame, by: By, settings: IntervalSettings | None = None
 
 
 def _shares(rows: pd.DataFrame, by: By) -> dict[str, tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """For each value of the split: letters ``[N]`` of each item that fall there, and the share of them that is right."""
+    """For each value of the split: letters ``[N]`` of each item that fall there, and the share of them right."""
     truths = list(rows["truth"])
     hits, mask = letter_hits(truths, list(rows["counted"]))
     lengths = mask.sum(axis=1)

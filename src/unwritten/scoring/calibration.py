@@ -17,7 +17,7 @@ class Calibration:
 
     Attributes:
         n: answers with a probability.
-        expected_error: expected calibration error: mean over the bins, weighted by their size, of |accuracy - confidence|.
+        expected_error: expected calibration error: mean of |accuracy - confidence| over bins, weighted by size.
         brier: mean squared difference of probability and outcome.
         confidence, accuracy: mean probability and share right, over all.
         bins: (mean probability, share right, answers) of each bin.
@@ -61,9 +61,9 @@ def calibration(probabilities: Sequence[float], correct: Sequence[bool], bins: i
 
 
 def calibration_table(table: pd.DataFrame, bins: int = 15) -> dict[tuple[str, str], Calibration]:
-    """Calibration of each (reader, modality) whose answers carry probabilities; the answer's own candidate is looked up.
+    """Calibration of each (reader, modality) whose answers carry probabilities.
 
-    The word that a reader says need not be its likeliest (one may answer for the best expected OLA).
+    The probability is that of the word it said, which need not be its likeliest: it may answer for the expected OLA.
     """
     scored = item_scores(table)
     out = {}

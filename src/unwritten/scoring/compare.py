@@ -49,8 +49,8 @@ class FusionEffect:
         reader, benchmark, protocol, style, n: what and how many items, each read in all three modalities.
         better_single: ``audio`` or ``video``, whichever scored higher here.
         effect, low, high: OLA of AV minus that of the better single modality, with its two-sided interval.
-        bound: lower limit of the claim: the smaller of the lower limits against audio and against video, so that it holds
-            whichever of the two is truly better (an intersection-union test; no correction is needed).
+        bound: the smaller of the lower limits against audio and against video: it holds whichever of the two is truly
+            better (an intersection-union test, which needs no correction).
         non_inferior: ``bound`` lies above minus the margin.
         margin: how much worse would still count as no worse, 0.01 for one point.
     """
@@ -114,7 +114,7 @@ def compare_pairs(
                 second=second,
                 benchmark=str(items["benchmark"].iloc[0]),
                 protocol=str(items["protocol"].iloc[0]),
-                style="all" if items["style"].nunique() > 1 else str(items["style"].iloc[0]),
+                style="all" if len(set(items["style"])) > 1 else str(items["style"].iloc[0]),
                 n=len(items),
                 left_out=len(left_out),
                 difference=difference.value,
@@ -150,7 +150,7 @@ def fusion_effects(
         if set(rows["modality"]) != set(MODALITIES):
             continue
         for style, own in with_all(rows):
-            wide = own.pivot(index="item", columns="modality", values="ola").reindex(columns=list(MODALITIES))
+            wide = own.pivot_table(index="item", columns="modality", values="ola").reindex(columns=list(MODALITIES))
             wide = wide.dropna().sort_index()
             if wide.empty:
                 continue

@@ -49,7 +49,7 @@ def oracle_steps(
         settings: of the intervals.
 
     Raises:
-        UnwrittenError: no run, several readers or modalities in a run, different modalities or protocols, or no common item.
+        UnwrittenError: no run, several readers or modalities in one, different modalities or protocols, no common item.
     """
     if not runs:
         raise UnwrittenError("oracle steps: no run with a truth handed in")

@@ -90,8 +90,8 @@ def item_scores(table: pd.DataFrame) -> pd.DataFrame:
         table: an answers table, cleaned by :func:`unwritten.scoring.table.clean`.
 
     Returns:
-        The rows with the columns ``ola``, ``correct``, ``edit_similarity``, ``letter_errors``, ``letters``, ``top5`` and
-        ``counted`` (the word as it counts: empty unless answered).
+        The rows with the columns ``ola``, ``correct``, ``edit_similarity``, ``letter_errors``, ``letters``, ``top5``
+        and ``counted`` (the word as it counts: empty unless answered).
     """
     table = table[table["truth"] != ""].copy()
     answered = table["state"] == "answered"
@@ -257,7 +257,7 @@ def reader_by_item(
         UnwrittenError: the rows mix protocols, or no item is common.
     """
     single_protocol(table)
-    wide = table.pivot(index="item", columns="reader", values=score).sort_index()
+    wide = table.pivot_table(index="item", columns="reader", values=score)
     common = wide.dropna()
     if common.empty:
         raise UnwrittenError(

@@ -44,7 +44,7 @@ def temporal_iou(first: Segment, second: Segment) -> float:
 def average_precision(
     predicted: Mapping[str, Sequence[Segment]], true: Mapping[str, Sequence[Segment]], threshold: float
 ) -> float:
-    """Area under the interpolated precision-recall curve over all clips; a truth is found once, by the surest prediction.
+    """Area under the interpolated precision-recall curve over all clips; each truth is found once.
 
     Args:
         predicted, true: segments by clip; clips without an entry have none.

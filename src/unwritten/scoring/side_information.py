@@ -19,8 +19,8 @@ class Snapper:
         words: the list.
         frequency: ``[W]``; decides between equally near words.
 
-    Nearest: among words as long as the truth, where the length was given, the fewest differing positions; without such a
-    length the smallest edit distance. Ties go to the more frequent word, then to the earlier one.
+    Nearest: where the length is known, the word of that length with the fewest differing positions; without it, the
+    smallest edit distance. Ties go to the more frequent word, then to the earlier one.
     """
 
     def __init__(self, words: Sequence[str], frequency: NDArray[np.float64]) -> None:
