@@ -1,9 +1,9 @@
 """Find letter clips, synthetic words and live words by their names, wherever they lie below a folder.
 
 The benchmark names the standard letter l ``l-1.mp3`` (sound), ``l-1_muted.mp4`` (pictures) and ``l-1.mp4`` (both);
-cursive letters end in ``-2c``, retraced ones in ``-3r``; live words carry the same marks; synthetic words carry none and
-take their style from the folder (or from a prefix: ``cursive: above.mp4``). Capitals are labels of their own. A manifest
-beside the data says instead what lies below its folder.
+cursive letters end in ``-2c``, retraced ones in ``-3r``; live words carry the same marks; synthetic words carry none
+and take their style from the folder (or from a prefix: ``cursive: above.mp4``). Capitals are labels of their own. A
+manifest beside the data says instead what lies below its folder.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import regex
 
-from unwritten.benchmark.manifest import read_manifest
+from unwritten.benchmark.manifest import letters_used, read_manifest
 from unwritten.benchmark.words import letters_of
 from unwritten.errors import UnwrittenError
 from unwritten.files import digest_file
@@ -101,11 +101,6 @@ class _Named:
     stem: Path
 
 
-def letter_id(style: str, letter: str) -> str:
-    """Name of the letter clip of a style, as ``Clip.letter_clips`` holds it: ``standard/a``."""
-    return f"{style}/{letter}"
-
-
 def find_clips(root: Path | str, settings: ClipPatterns = ClipPatterns()) -> list[Clip]:
     """The clips below ``root``, ordered by id; see :func:`search`.
 
@@ -135,10 +130,11 @@ def search(root: Path | str, settings: ClipPatterns = ClipPatterns()) -> Found:
         if manifest is not None:
             listed += _listed(manifest, folder.relative_to(root), settings)
         for path in files:
-            named = _read_name(path, root, settings)
-            if named is None:
+            suffix = _suffix(path, settings)
+            named = _read_name(path, root, *suffix, settings) if suffix else None
+            if suffix and named is None:
                 unrecognised.append(path)
-            elif isinstance(named, _Named):
+            elif named is not None:
                 claim = claims.setdefault((named.source, named.style, named.label), {})
                 if named.modality not in claim:
                     claim[named.modality] = (path, named.stem)
@@ -180,17 +176,19 @@ def _listed(manifest: Path, below: Path, settings: ClipPatterns) -> list[Clip]:
     return [replace(clip, id=(below / clip.id).as_posix()) for clip in clips]
 
 
-def _read_name(path: Path, root: Path, settings: ClipPatterns) -> _Named | bool | None:
-    """What a file's name says; None when it says nothing, False when it is no media file at all."""
+def _suffix(path: Path, settings: ClipPatterns) -> tuple[str, Modality] | None:
+    """The name without its end, and the modality that the end stands for; None for a file that is no medium."""
     name = unicodedata.normalize("NFC", path.name)
     for modality in MODALITIES:
-        pattern = settings.modalities.get(modality)
-        end = regex.search(f"(?:{pattern})$", name, regex.IGNORECASE) if pattern else None
-        if end:
-            break
-    else:
-        return False
-    stem = name[: end.start()]
+        if modality in settings.modalities:
+            end = regex.search(f"(?:{settings.modalities[modality]})$", name, regex.IGNORECASE)
+            if end:
+                return name[: end.start()], modality
+    return None
+
+
+def _read_name(path: Path, root: Path, stem: str, modality: Modality, settings: ClipPatterns) -> _Named | None:
+    """What a file's name and folders say of it; None when the name fits no pattern."""
     match = regex.fullmatch(settings.name, stem)
     if match is None:
         return None
@@ -252,10 +250,3 @@ def _clip(key: tuple[str, str, str], claim: Mapping[Modality, tuple[Path, Path]]
         writer=settings.writers.get(style, style),
         letter_clips=letters_used(source, style, label),
     )
-
-
-def letters_used(source: str, style: str, label: str) -> tuple[str, ...]:
-    """The letter clips that a clip is made of: its own letter, those of a synthetic word, none of a live word."""
-    if source not in ("letter", "synthetic"):
-        return ()
-    return tuple(letter_id(style, letter) for letter in letters_of(label))

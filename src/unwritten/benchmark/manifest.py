@@ -16,6 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unwritten.benchmark.words import letters_of
 from unwritten.errors import UnwrittenError
 from unwritten.files import digest_file, whole_file
 from unwritten.types import MODALITIES, STYLES, Clip, Modality
@@ -39,6 +40,18 @@ COLUMNS = (
 CSV, PARQUET = "manifest.csv", "manifest.parquet"
 
 Span = tuple[float, float]
+
+
+def letter_id(style: str, letter: str) -> str:
+    """Name of the letter clip of a style, as ``Clip.letter_clips`` holds it: ``standard/a``."""
+    return f"{style}/{letter}"
+
+
+def letters_used(source: str, style: str, label: str) -> tuple[str, ...]:
+    """The letter clips that a clip is made of: its own letter, those of a synthetic word, none of a live word."""
+    if source not in ("letter", "synthetic"):
+        return ()
+    return tuple(letter_id(style, letter) for letter in letters_of(label))
 
 
 @dataclass(frozen=True)
@@ -258,8 +271,6 @@ def _item(row: Mapping[Any, Any], number: int, path: Path, styles: Sequence[str]
     )
     clips, spans = _letters(row.get("letter_clips"), where), _spans(row.get("letter_times_s"), where)
     if not clips and word and source in ("letter", "synthetic"):
-        from unwritten.benchmark.letters import letters_used
-
         clips = letters_used(source, style, word)
     if spans and len(spans) != len(clips):
         raise UnwrittenError(f"{where} has {len(spans)} letter times for {len(clips)} letter clips; list one for each")
