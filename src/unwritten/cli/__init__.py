@@ -16,6 +16,7 @@ from unwritten.errors import UnwrittenError
 
 COMMANDS: dict[str, str] = {
     "read": "print the word that a clip shows, sounds, or both",
+    "track": "follow the tip of the pen and draw the ink that it would leave",
     "audit": "list what is wrong with a copy of the benchmark",
 }
 

@@ -94,10 +94,10 @@ def contact_from_motion(track: Track, reach: FloatArray) -> NDArray[np.float64]:
     octaves = np.log2(np.maximum(speed / _usual_speed(speed[track.visible]), 1e-3))
     # UNIPEN at 60 Hz: travel in the air is somewhat faster; log odds -0.4 at twice the usual speed, -1.3 at four times.
     by_speed = np.where(track.visible, -0.5 * np.maximum(octaves - 0.4, 0), 0.0)
-    # Neighbouring frames say nearly the same: half of each frame's evidence counts at 60 frames a second.
+    # Neighbouring frames say nearly the same, of speed more than of the shadow: only part of their evidence counts.
     step_s = np.median(np.diff(track.time_s)) if len(track) > 1 else 1 / 30
     weight = min(1.0, 30.0 * float(step_s))
-    log_odds = weight * (0.5 * by_speed + np.where(track.visible, shadow_log_odds(reach), 0.0))
+    log_odds = weight * (0.15 * by_speed + np.where(track.visible, shadow_log_odds(reach), 0.0))
     return np.where(track.visible, _by_shot(track, log_odds), 0.0)
 
 

@@ -1,8 +1,9 @@
 """In which direction writing runs in the picture.
 
 The shaft tells it: it points from the tip to the writer's shoulder, which lies at a steady angle to the line of
-writing. For a right hand that angle is ``TrackerSettings.shaft_to_writing_deg`` one way round; a left hand, like a right
-hand in a mirror, is its mirror image. The two differ in which way letters are made, and that decides between them.
+writing. For a right hand that angle is ``TrackerSettings.shaft_to_writing_deg`` one way round; a left hand, like a
+right hand in a mirror, is its mirror image. The two differ in which way letters are made, and that decides between
+them.
 """
 
 from __future__ import annotations
