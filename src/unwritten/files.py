@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from unwritten.errors import UnwrittenError
@@ -33,7 +33,8 @@ def whole_file(path: Path | str) -> Iterator[Path]:
         reason = error.strerror or str(error)
         raise UnwrittenError(f"{path}: cannot be written ({reason}); choose another place or free some space") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
 
 
 def digest_file(path: Path | str) -> str:

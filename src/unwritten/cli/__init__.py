@@ -17,6 +17,8 @@ from unwritten.errors import UnwrittenError
 COMMANDS: dict[str, str] = {
     "read": "print the word that a clip shows, sounds, or both",
     "track": "follow the tip of the pen and draw the ink that it would leave",
+    "fetch": "fetch the gated benchmark from Hugging Face with your token",
+    "clips": "count the clips below a folder, by kind, style and modality, with what is missing",
     "audit": "list what is wrong with a copy of the benchmark",
 }
 

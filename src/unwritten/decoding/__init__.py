@@ -10,6 +10,7 @@ from unwritten.decoding.exact_length import BestPath, best_path_of_length, lengt
 from unwritten.decoding.greedy import greedy
 from unwritten.decoding.lexicon import Lexicon
 from unwritten.decoding.likelihood import word_log_likelihoods
+from unwritten.decoding.over_time import posterior_over_time
 from unwritten.decoding.prefix_search import likeliest_strings, string_log_likelihood
 from unwritten.decoding.settings import DecodingSettings
 from unwritten.decoding.times import letter_spans_s
@@ -26,6 +27,7 @@ __all__ = [
     "length_log_posterior",
     "letter_spans_s",
     "likeliest_strings",
+    "posterior_over_time",
     "string_log_likelihood",
     "word_log_likelihoods",
 ]

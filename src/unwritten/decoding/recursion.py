@@ -70,22 +70,25 @@ def log_add(first: float, second: float) -> float:
 @njit(cache=True)
 def extend_log(letter: Row, rest: Row, arrival: Row, label: Row, blank: Row, through: Row) -> None:
     """The rows of ``extend``, all of them natural logarithms."""
-    in_letter, in_blank = MINUS_INFINITY, MINUS_INFINITY
+    in_letter, in_either = MINUS_INFINITY, MINUS_INFINITY
     label[0] = blank[0] = through[0] = MINUS_INFINITY
     for t in range(len(letter)):
-        in_blank = rest[t] + log_add(in_blank, in_letter)
+        in_blank = rest[t] + in_either
         in_letter = letter[t] + log_add(in_letter, arrival[t])
+        in_either = log_add(in_letter, in_blank)
         label[t + 1] = in_letter
         blank[t + 1] = in_blank
-        through[t + 1] = log_add(in_letter, in_blank)
+        through[t + 1] = in_either
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=_FAST | {"nnan"})
 def meet_log(arrival: Row, tail: Row) -> float:
-    """The logarithm of ``meet`` for rows that are logarithms."""
+    """The logarithm of ``meet`` for rows that are logarithms, none of them plus infinity."""
     peak = MINUS_INFINITY
     for t in range(len(tail)):
-        peak = max(peak, arrival[t] + tail[t])
+        term = arrival[t] + tail[t]
+        if term > peak:
+            peak = term
     if peak == MINUS_INFINITY:
         return MINUS_INFINITY
     total = 0.0

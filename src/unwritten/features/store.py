@@ -11,6 +11,7 @@ import json
 import os
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,12 +62,16 @@ class Store:
         path = self.path(kind, key)
         try:
             with np.load(path, allow_pickle=False) as archive:
-                return {name: archive[name] for name in archive.files if name != "__key__"}
+                arrays = {name: archive[name] for name in archive.files if name != "__key__"}
         except FileNotFoundError:
             return None
         except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
-            path.unlink(missing_ok=True)  # half a disk's entry is worth nothing: it is computed anew
+            with suppress(OSError):
+                path.unlink()  # a damaged entry is worth nothing: it is computed anew
             return None
+        with suppress(OSError):
+            os.utime(path)  # pruning goes by the last use
+        return arrays
 
     def put(self, kind: str, key: Mapping[str, Any], arrays: Arrays) -> None:
         """Write an entry whole.
@@ -102,7 +107,7 @@ class Store:
         Raises:
             UnwrittenError: an entry cannot be deleted.
         """
-        entries = sorted(self.entries(), key=lambda entry: max(entry.path.stat().st_atime, entry.path.stat().st_mtime))
+        entries = sorted(self.entries(), key=lambda entry: entry.path.stat().st_mtime)
         total = sum(entry.size for entry in entries)
         deleted = []
         for entry in entries:

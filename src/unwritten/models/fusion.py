@@ -40,9 +40,9 @@ class ModelSettings:
     alphabet: str = "abcdefghijklmnopqrstuvwxyz"
     kinematic_inputs: int = 15
     spectrogram_inputs: int = 40
-    channels: int = 160
-    audio_channels: int = 96
-    fused_channels: int = 160
+    channels: int = 128
+    audio_channels: int = 80
+    fused_channels: int = 128
     dilations: tuple[int, ...] = (1, 2, 4, 8, 1, 2, 4, 8)
     audio_dilations: tuple[int, ...] = (1, 2, 4, 8, 1, 2, 4)
     fused_dilations: tuple[int, ...] = (1, 2, 4)

@@ -1,8 +1,6 @@
-"""A hand that holds a pen, as a height field of tapered capsules lit from one side.
+"""A hand as a height field of tapered capsules lit from one side, in the reference view of ``poses``.
 
-Reference view: that of the benchmark's clips. The origin is the tip of the pen, millimetres, x right, y **down**; the
-camera looks across the table at a right-handed writer, the shaft runs from the tip along ``REFERENCE_SHAFT_RAD`` and the
-forearm leaves to the right. Left hands and turned cameras are this picture mirrored and turned.
+Left hands and turned cameras are that picture mirrored and turned.
 """
 
 from __future__ import annotations
@@ -13,21 +11,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from unwritten.simulation.scene.poses import Limb, grip, pointing
 from unwritten.simulation.scene.textures import fractal_noise, value_noise
 
-REFERENCE_SHAFT_RAD = -1.194  # measured on the benchmark's clips: up and to the right
 _MAX_FIELD_PX = 900  # skin has no finer detail than this resolves
-
-# Joints in the reference view: x, y, height over the paper, radius; all in millimetres.
-_INDEX = ((8, -134, 44, 13.5), (-20, -96, 42, 11.5), (-3, -64, 33, 9.0), (7, -40, 24, 7.0))
-_MIDDLE = ((22, -140, 40, 14.0), (-17, -72, 27, 11.0), (6, -44, 19, 8.5), (25, -27, 10, 7.0))
-_RING = ((2, -84, 22, 13.0), (16, -50, 12, 10.0), (40, -35, 6, 8.0))
-_LITTLE = ((48, -78, 14, 13.0), (50, -48, 8, 9.5), (64, -40, 5, 7.5))
-_THUMB = ((92, -104, 36, 19.0), (76, -80, 42, 16.0), (49, -52, 42, 13.0), (21, -34, 34, 9.5))
-_PALM = ((40, -122, 36, 23.0), (84, -108, 33, 25.0))
-_HEEL = ((58, -66, 14, 14.0), (112, -92, 20, 20.0))
-_HOLLOW = ((26, -104, 6, 30.0), (60, -78, 4, 26.0))  # the inside of the fist, seen between thumb and fingers
-_POINTING = ((62, -78, 50, 13.5), (34, -44, 46, 11.5), (15, -20, 40, 9.5), (4.4, -5.6, 36, 7.2))
 
 
 @dataclass(frozen=True)
@@ -53,8 +40,9 @@ class _Field:
         self.height = np.full(x.shape, -50.0, np.float32)
         self.inside = np.full(x.shape, -50.0, np.float32)  # distance inwards from the outline, in millimetres
 
-    def limb(self, joints: NDArray[np.float64], blend_mm: float = 0.0, creases: bool = False) -> None:
-        """Add a chain of tapered capsules; ``blend_mm`` melts them into what is there."""
+    def add(self, limb: Limb) -> None:
+        """Add a limb on top of what is there."""
+        joints, blend_mm, creases = limb.joints, limb.blend_mm, limb.creases
         height = np.full(self.x.shape, -50.0, np.float32)
         inside = np.full(self.x.shape, -50.0, np.float32)
         for start, end in zip(joints[:-1], joints[1:], strict=True):
@@ -128,21 +116,11 @@ def _paste(base: NDArray[np.float32], colour: NDArray[np.float32], alpha: NDArra
     return np.asarray(top + base * (1 - alpha), np.float32)
 
 
-def _jitter(
-    joints: tuple[tuple[float, ...], ...], rng: np.random.Generator, girth: float, spread: float
-) -> NDArray[np.float64]:
-    points = np.asarray(joints, np.float64).copy()
-    points[:, :2] += rng.normal(0, spread, (len(points), 2))
-    points[-1, :2] = np.asarray(joints[-1][:2]) + rng.normal(0, 0.4 * spread, 2)
-    points[:, 3] *= girth
-    return points
-
-
 def draw_hand(
     size: tuple[int, int],
     from_canvas: NDArray[np.float64],
     step_mm: float,
-    pointing: bool,
+    finger: bool,
     tone: float,
     sleeve: bool,
     light: NDArray[np.float64],
@@ -154,7 +132,7 @@ def draw_hand(
         size: width and height of the canvas in pixels.
         from_canvas: ``[2, 3]`` affine map from canvas pixels to the reference view in millimetres.
         step_mm: millimetres per pixel of the canvas.
-        pointing: an index finger stretched out to the origin, without a pen, instead of the grip.
+        finger: an index finger stretched out to the origin, without a pen, instead of the grip.
         tone: skin tone, 0 to 1.
         sleeve: whether the forearm wears one.
         light: ``[3]`` unit vector to the light in canvas axes (x right, y down, z to the camera).
@@ -167,44 +145,12 @@ def draw_hand(
     x = affine[0, 0] * columns[None, :] + affine[0, 1] * rows[:, None] + affine[0, 2]
     y = affine[1, 0] * columns[None, :] + affine[1, 1] * rows[:, None] + affine[1, 2]
     step = step_mm / shrink
-    girth, spread = rng.uniform(0.88, 1.12), 2.2
+    pose = pointing(rng) if finger else grip(rng)
+    wrist, direction, girth = pose.wrist, pose.direction, pose.girth
     lit, dark = _skin_colours(tone, rng)
-
-    arm_angle = rng.uniform(-0.62, -0.08)
-    direction = np.array([np.cos(arm_angle), np.sin(arm_angle)])
-    palm = _jitter(_PALM, rng, girth, spread)
-    wrist = palm[1, :2] + 38 * direction
-    arm = np.array(
-        [
-            [*palm[1, :2], 30, 23 * girth],
-            [*wrist, 27, 20 * girth],
-            [*(wrist + 90 * direction), 30, 27 * girth],
-            [*(wrist + 600 * direction), 34, 40 * girth],
-        ]
-    )
-
     rear = _Field(x, y)
-    rear.limb(arm, 6)
-    rear.limb(palm, 10)
-    rear.limb(_jitter(_HEEL, rng, girth, spread), 8)
-    if pointing:
-        rear.limb(_jitter(((66, -62, 30, 14), (38, -52, 22, 12), (52, -38, 16, 10)), rng, girth, spread), 0, True)
-        rear.limb(_jitter(((78, -50, 22, 13), (52, -36, 16, 11), (66, -28, 12, 9)), rng, girth, spread), 0, True)
-        rear.limb(np.array([[*palm[0, :2], 40, 18 * girth], [62, -78, 46, 15 * girth]]), 8)
-        tip = np.asarray(_POINTING, np.float64).copy()
-        tip[:, 3] *= girth
-        # The outline's outermost point along the finger is the origin, whatever the girth.
-        axis = tip[-2, :2] / np.linalg.norm(tip[-2, :2])
-        tip[-1, :2] = axis * tip[-1, 3]
-        rear.limb(tip, 0, True)
-    else:
-        rear.limb(_jitter(_HOLLOW, rng, girth, spread))
-        rear.limb(_jitter(_LITTLE, rng, girth, spread), 0, True)
-        rear.limb(_jitter(_RING, rng, girth, spread), 0, True)
-        rear.limb(_jitter(_MIDDLE, rng, girth, spread), 0, True)
-        rear.limb(_jitter(_INDEX, rng, girth, spread), 3, True)
-        rear.limb(np.array([[*palm[0, :2], 38, 20 * girth], [8, -134, 42, 13 * girth]]), 6)
-        rear.limb(np.array([[88, -106, 30, 17 * girth], [72, -80, 30, 13 * girth]]), 8)
+    for limb in pose.limbs:
+        rear.add(limb)
 
     edge = 1 / (1.2 * step)
     picture = np.zeros((*x.shape, 4), np.float32)
@@ -215,7 +161,7 @@ def draw_hand(
     if sleeve:
         cuff = wrist + rng.uniform(15, 70) * direction
         cloth = _Field(x, y)
-        cloth.limb(np.array([[*cuff, 30, 30 * girth], [*(cuff + 550 * direction), 38, 52 * girth]]))
+        cloth.add(Limb(np.array([[*cuff, 30, 30 * girth], [*(cuff + 550 * direction), 38, 52 * girth]])))
         beyond = (x - cuff[0]) * direction[0] + (y - cuff[1]) * direction[1]
         beyond = beyond + 3 * value_noise(small, (18 / step, 18 / step), rng)
         paint = rng.uniform(30, 210) + rng.uniform(-45, 45, 3)
@@ -231,21 +177,19 @@ def draw_hand(
         picture = _paste(picture, folds, np.clip(cloth.inside * edge + 0.5, 0, 1) * np.clip(beyond * edge + 0.5, 0, 1))
 
     front = np.zeros((*x.shape, 4), np.float32)
-    if not pointing:
-        thumb = _Field(x, y)
-        joints = _jitter(_THUMB, rng, girth, spread * 0.7)
-        thumb.limb(joints, 0, True)
-        over = np.clip(thumb.inside * edge + 0.5, 0, 1)
-        # Its root melts into the palm below, which has the same skin.
-        root = (x - joints[0, 0]) * (joints[1, 0] - joints[0, 0]) + (y - joints[0, 1]) * (joints[1, 1] - joints[0, 1])
-        over = over * np.clip((root / np.linalg.norm(joints[1, :2] - joints[0, :2]) + 4) / 22, 0, 1)
-        coat = _shade(thumb, step, light, lit, dark, rng, 1.0)
-        coat = _nail(coat, x, y, joints, lit)
-        front = _paste(front, coat, over.astype(np.float32))
+    thumb = _Field(x, y)
+    thumb.add(pose.thumb)
+    joints = pose.thumb.joints
+    over = np.clip(thumb.inside * edge + 0.5, 0, 1)
+    # Its root melts into the palm below, which has the same skin.
+    root = (x - joints[0, 0]) * (joints[1, 0] - joints[0, 0]) + (y - joints[0, 1]) * (joints[1, 1] - joints[0, 1])
+    over = over * np.clip((root / np.linalg.norm(joints[1, :2] - joints[0, :2]) + 4) / 22, 0, 1)
+    coat = _nail(_shade(thumb, step, light, lit, dark, rng, 1.0), x, y, joints, lit)
+    front = _paste(front, coat, over.astype(np.float32))
 
     reach = np.hypot(x, y)
     follow = (1 - _smoothstep(reach, 55.0, 150.0)).astype(np.float32)
-    if pointing:
+    if finger:
         follow = np.ones_like(follow)
     enlarge = [
         np.clip(cv2.resize(part, size, interpolation=cv2.INTER_CUBIC), 0, 255).astype(np.uint8)

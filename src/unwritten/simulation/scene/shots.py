@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unwritten.simulation.scene.compose import clip_region, darken, paste, place, smear, warp
-from unwritten.simulation.scene.hands import REFERENCE_SHAFT_RAD, draw_hand
+from unwritten.simulation.scene.hands import draw_hand
 from unwritten.simulation.scene.pens import Sprite
+from unwritten.simulation.scene.poses import REFERENCE_SHAFT_RAD
 from unwritten.simulation.scene.settings import SceneSettings
 
 _COARSE = 4  # shadows of the hand have no detail finer than this many pixels
