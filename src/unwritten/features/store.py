@@ -93,7 +93,7 @@ class Store:
 
     def entries(self) -> Iterator[Entry]:
         """Every readable entry."""
-        for path in sorted(self.root.glob("*/??/*.npz")):
+        for path in sorted(self.root.glob("*/??/[!.]*.npz")):  # a dot marks what a killed process left half-written
             try:
                 with np.load(path, allow_pickle=False) as archive:
                     key = json.loads(str(archive["__key__"]))
