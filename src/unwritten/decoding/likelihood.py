@@ -14,16 +14,14 @@ words stay near 1. Whatever could have underflowed is known from a bound and don
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from unwritten.decoding.emissions import Emissions, as_emissions
 from unwritten.decoding.exact_length import best_scores, trace
 from unwritten.decoding.lexicon import Lexicon
-from unwritten.decoding.recursion import MINUS_INFINITY, extend, extend_log, meet, meet_log, silence_log
+from unwritten.decoding.recursion import MINUS_INFINITY, Layout, word_log_masses, word_masses
 
 LOG_SMALLEST = math.log(np.finfo(np.float64).tiny)
 LOG_LARGEST = math.log(np.finfo(np.float64).max) - 10
@@ -52,37 +50,23 @@ def word_log_likelihoods(log_probs: ArrayLike, lexicon: Lexicon) -> NDArray[np.f
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         scaled = np.exp(np.ascontiguousarray(emissions.T) - scale)
         masses = np.empty(len(lexicon))
-        _linear_masses(scaled, math.exp(start), _Layout.of(lexicon), masses)
+        word_masses(scaled, math.exp(start), _layout(lexicon), masses)
         log_masses = np.log(masses) - 2 * start
     sure = np.isfinite(log_masses) & (log_masses > floor)
     result[lexicon.order] = np.where(sure, log_masses + scale.sum(), MINUS_INFINITY)
     again = ~sure & fits[lexicon.order]
     if again.any():
         in_logs = np.full(len(lexicon), MINUS_INFINITY)
-        _log_masses(np.ascontiguousarray(emissions.T), _Layout.of(lexicon), again, in_logs)
+        word_log_masses(np.ascontiguousarray(emissions.T), _layout(lexicon), again, in_logs)
         result[lexicon.order[again]] = in_logs[again]
     result[~fits] = MINUS_INFINITY
     return result
 
 
-class _Layout(NamedTuple):
-    """The arrays of a lexicon that the recursions walk over; see ``Lexicon`` and ``Trie``."""
-
-    head_label: NDArray[np.int32]
-    head_parent: NDArray[np.int32]
-    head_depth: NDArray[np.int32]
-    tail_label: NDArray[np.int32]
-    tail_depth: NDArray[np.int32]
-    tail_node: NDArray[np.int32]
-    first_word: NDArray[np.int32]
-    tail_of_word: NDArray[np.int32]
-    repeats: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, lexicon: Lexicon) -> _Layout:
-        heads, tails = lexicon.heads, lexicon.tails
-        words = (lexicon.first_word, lexicon.tail, lexicon.repeats)
-        return cls(heads.label, heads.parent, heads.depth, tails.label, tails.depth, lexicon.tail_node, *words)
+def _layout(lexicon: Lexicon) -> Layout:
+    heads, tails = lexicon.heads, lexicon.tails
+    words = (lexicon.first_word, lexicon.tail, lexicon.repeats)
+    return Layout(heads.label, heads.parent, heads.depth, tails.label, tails.depth, lexicon.tail_node, *words)
 
 
 def _scaling(emissions: Emissions, lexicon: Lexicon) -> tuple[NDArray[np.float64], float, float]:
@@ -113,99 +97,3 @@ def _scaling(emissions: Emissions, lexicon: Lexicon) -> tuple[NDArray[np.float64
     start = max(0.0, min((LOG_LARGEST - log_paths) / 2, LOG_LARGEST - log_paths - largest))
     log_losses = LOG_SMALLEST + math.log(8.0 * frames * (most + 1)) + log_paths + largest
     return scale, start, log_losses - start - LOG_ACCURACY
-
-
-@njit(cache=True)
-def _linear_masses(
-    scaled: NDArray[np.float64],
-    start: float,
-    layout: _Layout,
-    masses: NDArray[np.float64],
-) -> None:
-    """Fill ``masses [W]``, in the lexicon's order, from scaled probabilities ``[C, T]``; all are times ``start``²."""
-    head_label, head_parent, head_depth, tail_label, tail_depth, tail_node, first_word, tail_of_word, repeats = layout
-    frames = scaled.shape[1]
-    backwards = np.ascontiguousarray(scaled[:, ::-1])
-    deepest = max(head_depth.max(), tail_depth.max())
-    label = np.zeros(frames + 1)
-    blank = np.zeros((deepest + 1, frames + 1))
-    through = np.zeros((deepest + 1, frames + 1))
-
-    last = np.zeros(deepest + 1, np.int32)  # label of the latest node of each depth
-    tails = np.empty((len(tail_node), frames))
-    number = 0
-    for node in range(len(tail_label)):
-        depth, letter = tail_depth[node], tail_label[node]
-        if depth == 0:
-            blank[0, 0] = through[0, 0] = start
-            for t in range(frames):
-                blank[0, t + 1] = through[0, t + 1] = blank[0, t] * backwards[0, t]
-            continue
-        last[depth] = letter
-        arrival = blank[depth - 1] if last[depth - 1] == letter else through[depth - 1]
-        extend(backwards[letter], backwards[0], arrival, depth, label, blank[depth], through[depth])
-        if number < len(tail_node) and tail_node[number] == node:
-            for t in range(frames):
-                tails[number, t] = label[frames - t]
-            number += 1
-
-    for node in range(len(head_label)):
-        depth, letter = head_depth[node], head_label[node]
-        if depth == 0:
-            blank[0, 0] = through[0, 0] = start
-            for t in range(frames):
-                blank[0, t + 1] = through[0, t + 1] = blank[0, t] * scaled[0, t]
-        else:
-            arrival = blank[depth - 1] if head_label[head_parent[node]] == letter else through[depth - 1]
-            extend(scaled[letter], scaled[0], arrival, depth, label, blank[depth], through[depth])
-        for word in range(first_word[node], first_word[node + 1]):
-            arrival = blank[depth] if repeats[word] else through[depth]
-            masses[word] = meet(arrival[:frames], tails[tail_of_word[word]])
-
-
-@njit(cache=True)
-def _log_masses(
-    emissions: NDArray[np.float64],
-    layout: _Layout,
-    wanted: NDArray[np.bool_],
-    masses: NDArray[np.float64],
-) -> None:
-    """Fill the ``wanted`` log masses ``[W]``, in the lexicon's order, from log probabilities ``[C, T]``."""
-    head_label, head_parent, head_depth, tail_label, tail_depth, tail_node, first_word, tail_of_word, repeats = layout
-    frames = emissions.shape[1]
-    backwards = np.ascontiguousarray(emissions[:, ::-1])
-    deepest = max(head_depth.max(), tail_depth.max())
-    label = np.zeros(frames + 1)
-    blank = np.zeros((deepest + 1, frames + 1))
-    through = np.zeros((deepest + 1, frames + 1))
-
-    last = np.zeros(deepest + 1, np.int32)
-    tails = np.empty((len(tail_node), frames))
-    blank[0] = through[0] = silence_log(backwards[0])
-    number = 0
-    for node in range(1, len(tail_label)):
-        depth, letter = tail_depth[node], tail_label[node]
-        last[depth] = letter
-        arrival = blank[depth - 1] if last[depth - 1] == letter else through[depth - 1]
-        extend_log(backwards[letter], backwards[0], arrival, label, blank[depth], through[depth])
-        if number < len(tail_node) and tail_node[number] == node:
-            tails[number] = label[:0:-1]
-            number += 1
-
-    needed = np.zeros(len(head_label), np.bool_)
-    for node in range(len(head_label) - 1, -1, -1):  # children stand after their parents
-        needed[node] |= wanted[first_word[node] : first_word[node + 1]].any()
-        if needed[node] and node:
-            needed[head_parent[node]] = True
-    blank[0] = through[0] = silence_log(emissions[0])
-    for node in range(len(head_label)):
-        if not needed[node]:
-            continue
-        depth, letter = head_depth[node], head_label[node]
-        if depth:
-            arrival = blank[depth - 1] if head_label[head_parent[node]] == letter else through[depth - 1]
-            extend_log(emissions[letter], emissions[0], arrival, label, blank[depth], through[depth])
-        for word in range(first_word[node], first_word[node + 1]):
-            if wanted[word]:
-                arrival = blank[depth] if repeats[word] else through[depth]
-                masses[word] = meet_log(arrival[:frames], tails[tail_of_word[word]])

@@ -12,13 +12,12 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from unwritten.decoding.emissions import Emissions, as_emissions
 from unwritten.decoding.exact_length import best_path_of_length, tails_of_any_string
 from unwritten.decoding.greedy import collapse
-from unwritten.decoding.recursion import MINUS_INFINITY, extend_log, meet_log, silence_log
+from unwritten.decoding.recursion import MINUS_INFINITY, extend_log, masses_of_extensions, silence_log
 from unwritten.decoding.trie import Labels
 
 EXPANSIONS_PER_WIDTH = 16
@@ -96,7 +95,7 @@ def _search(
         if depth == n:
             continue
         following = columns if n is None or tails is None else tails[n - depth]
-        masses = _masses_of_extensions(through, blank, labels[-1] if labels else 0, following)
+        masses = masses_of_extensions(through, blank, labels[-1] if labels else 0, following)
         for letter in np.flatnonzero(masses > MINUS_INFINITY):
             longer = (*labels, int(letter))
             heapq.heappush(queue, (-float(masses[letter]), len(longer) == n, longer))
@@ -114,18 +113,6 @@ def _row_of(
     new = np.empty((3, columns.shape[1] + 1))
     extend_log(columns[labels[-1]], columns[0], blank if repeats else through, *new)
     return new[2], new[1]
-
-
-@njit(cache=True)
-def _masses_of_extensions(
-    through: NDArray[np.float64], blank: NDArray[np.float64], last: int, tails: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Log mass ``[C]`` of all strings that go on with each letter; ``tails [C, T]`` is what follows from a frame on."""
-    masses = np.full(len(tails), MINUS_INFINITY)
-    for letter in range(1, len(tails)):
-        arrival = blank if letter == last else through
-        masses[letter] = meet_log(arrival, tails[letter])
-    return masses
 
 
 def string_log_likelihood(log_probs: ArrayLike, labels: ArrayLike) -> float:

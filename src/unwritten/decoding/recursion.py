@@ -6,12 +6,14 @@ begins in frame t with the mass ``arrival[t]`` of the paths that may go on with 
 where c repeats the last letter of s. So a row of T + 1 numbers per string is all that its extensions need, and read
 from the last frame to the first the same recursion gives the rows of suffixes.
 
-Linear rows are fast and may underflow (who calls them checks); log rows never do.
+Linear rows are fast and may underflow (who calls them checks); log rows never do. All of it is in one file because
+numba's cache on disk knows when a function's own file has changed, but not the files of what it calls.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -24,6 +26,20 @@ _FAST = {"reassoc", "contract", "nsz"}
 MINUS_INFINITY = -math.inf
 NEGLIGIBLE = 50.0
 """Nats below the largest term at which another vanishes in float64 even when all frames have one."""
+
+
+class Layout(NamedTuple):
+    """The arrays of a lexicon that the recursions walk over; see ``Lexicon`` and ``Trie``."""
+
+    head_label: NDArray[np.int32]
+    head_parent: NDArray[np.int32]
+    head_depth: NDArray[np.int32]
+    tail_label: NDArray[np.int32]
+    tail_depth: NDArray[np.int32]
+    tail_node: NDArray[np.int32]
+    first_word: NDArray[np.int32]
+    tail_of_word: NDArray[np.int32]
+    repeats: NDArray[np.bool_]
 
 
 @njit(cache=True, fastmath=_FAST)
@@ -106,6 +122,145 @@ def silence_log(rest: Row) -> Row:
     for t in range(len(rest)):
         row[t + 1] = row[t] + rest[t]
     return row
+
+
+@njit(cache=True)
+def masses_of_extensions(
+    through: NDArray[np.float64], blank: NDArray[np.float64], last: int, tails: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Log mass ``[C]`` of all strings that go on with each letter; ``tails [C, T]`` is what follows from a frame on."""
+    masses = np.full(len(tails), MINUS_INFINITY)
+    for letter in range(1, len(tails)):
+        arrival = blank if letter == last else through
+        masses[letter] = meet_log(arrival, tails[letter])
+    return masses
+
+
+@njit(cache=True)
+def word_masses(
+    scaled: NDArray[np.float64],
+    start: float,
+    layout: Layout,
+    masses: NDArray[np.float64],
+) -> None:
+    """Fill ``masses [W]``, in the lexicon's order, from scaled probabilities ``[C, T]``; all are times ``start``²."""
+    head_label, head_parent, head_depth, tail_label, tail_depth, tail_node, first_word, tail_of_word, repeats = layout
+    frames = scaled.shape[1]
+    backwards = np.ascontiguousarray(scaled[:, ::-1])
+    deepest = max(head_depth.max(), tail_depth.max())
+    label = np.zeros(frames + 1)
+    blank = np.zeros((deepest + 1, frames + 1))
+    through = np.zeros((deepest + 1, frames + 1))
+
+    last = np.zeros(deepest + 1, np.int32)  # label of the latest node of each depth
+    tails = np.empty((len(tail_node), frames))
+    number = 0
+    for node in range(len(tail_label)):
+        depth, letter = tail_depth[node], tail_label[node]
+        if depth == 0:
+            blank[0, 0] = through[0, 0] = start
+            for t in range(frames):
+                blank[0, t + 1] = through[0, t + 1] = blank[0, t] * backwards[0, t]
+            continue
+        last[depth] = letter
+        arrival = blank[depth - 1] if last[depth - 1] == letter else through[depth - 1]
+        extend(backwards[letter], backwards[0], arrival, depth, label, blank[depth], through[depth])
+        if number < len(tail_node) and tail_node[number] == node:
+            for t in range(frames):
+                tails[number, t] = label[frames - t]
+            number += 1
+
+    for node in range(len(head_label)):
+        depth, letter = head_depth[node], head_label[node]
+        if depth == 0:
+            blank[0, 0] = through[0, 0] = start
+            for t in range(frames):
+                blank[0, t + 1] = through[0, t + 1] = blank[0, t] * scaled[0, t]
+        else:
+            arrival = blank[depth - 1] if head_label[head_parent[node]] == letter else through[depth - 1]
+            extend(scaled[letter], scaled[0], arrival, depth, label, blank[depth], through[depth])
+        for word in range(first_word[node], first_word[node + 1]):
+            arrival = blank[depth] if repeats[word] else through[depth]
+            masses[word] = meet(arrival[:frames], tails[tail_of_word[word]])
+
+
+@njit(cache=True)
+def word_log_masses(
+    emissions: NDArray[np.float64],
+    layout: Layout,
+    wanted: NDArray[np.bool_],
+    masses: NDArray[np.float64],
+) -> None:
+    """Fill the ``wanted`` log masses ``[W]``, in the lexicon's order, from log probabilities ``[C, T]``."""
+    head_label, head_parent, head_depth, tail_label, tail_depth, tail_node, first_word, tail_of_word, repeats = layout
+    frames = emissions.shape[1]
+    backwards = np.ascontiguousarray(emissions[:, ::-1])
+    deepest = max(head_depth.max(), tail_depth.max())
+    label = np.zeros(frames + 1)
+    blank = np.zeros((deepest + 1, frames + 1))
+    through = np.zeros((deepest + 1, frames + 1))
+
+    last = np.zeros(deepest + 1, np.int32)
+    tails = np.empty((len(tail_node), frames))
+    blank[0] = through[0] = silence_log(backwards[0])
+    number = 0
+    for node in range(1, len(tail_label)):
+        depth, letter = tail_depth[node], tail_label[node]
+        last[depth] = letter
+        arrival = blank[depth - 1] if last[depth - 1] == letter else through[depth - 1]
+        extend_log(backwards[letter], backwards[0], arrival, label, blank[depth], through[depth])
+        if number < len(tail_node) and tail_node[number] == node:
+            tails[number] = label[:0:-1]
+            number += 1
+
+    needed = np.zeros(len(head_label), np.bool_)
+    for node in range(len(head_label) - 1, -1, -1):  # children stand after their parents
+        needed[node] |= wanted[first_word[node] : first_word[node + 1]].any()
+        if needed[node] and node:
+            needed[head_parent[node]] = True
+    blank[0] = through[0] = silence_log(emissions[0])
+    for node in range(len(head_label)):
+        if not needed[node]:
+            continue
+        depth, letter = head_depth[node], head_label[node]
+        if depth:
+            arrival = blank[depth - 1] if head_label[head_parent[node]] == letter else through[depth - 1]
+            extend_log(emissions[letter], emissions[0], arrival, label, blank[depth], through[depth])
+        for word in range(first_word[node], first_word[node + 1]):
+            if wanted[word]:
+                arrival = blank[depth] if repeats[word] else through[depth]
+                masses[word] = meet_log(arrival[:frames], tails[tail_of_word[word]])
+
+
+@njit(cache=True)
+def masses_on_the_way(
+    emissions: NDArray[np.float64],
+    node_label: NDArray[np.int32],
+    node_depth: NDArray[np.int32],
+    word_of_node: NDArray[np.int64],
+    after: NDArray[np.int64],
+    masses: NDArray[np.float64],
+) -> None:
+    """Fill ``masses [K, W]``: log mass of the paths that spell a prefix of the word; ``emissions [C, T]``."""
+    frames = emissions.shape[1]
+    deepest = node_depth.max()
+    label = np.empty(frames + 1)
+    blank = np.empty((deepest + 1, frames + 1))
+    through = np.empty((deepest + 1, frames + 1))
+    so_far = np.full((deepest + 1, len(after)), MINUS_INFINITY)
+    last = np.zeros(deepest + 1, np.int32)
+    blank[0] = through[0] = silence_log(emissions[0])
+    for k in range(len(after)):
+        so_far[0, k] = through[0, after[k]]
+    for node in range(1, len(node_label)):
+        depth, letter = node_depth[node], node_label[node]
+        last[depth] = letter
+        arrival = blank[depth - 1] if last[depth - 1] == letter else through[depth - 1]
+        extend_log(emissions[letter], emissions[0], arrival, label, blank[depth], through[depth])
+        for k in range(len(after)):
+            so_far[depth, k] = log_add(so_far[depth - 1, k], through[depth, after[k]])
+        if word_of_node[node] >= 0:
+            masses[:, word_of_node[node]] = so_far[depth]
 
 
 @njit(cache=True)
