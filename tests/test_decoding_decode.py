@@ -18,6 +18,7 @@ from unwritten.decoding import (
     decode,
     greedy,
     letter_spans_s,
+    string_log_likelihood,
     word_log_likelihoods,
 )
 from unwritten.decoding.bench import core_time_s, ctc_loss_of_every_word, emissions_like
@@ -145,6 +146,24 @@ def test_open_vocabulary_probabilities_of_a_small_world_sum_to_one():
         for answer, _ in decoded.candidates
     }
     assert decoded.expected_ola == pytest.approx(max(accuracy.values()))
+
+
+def test_open_vocabulary_of_any_length_spreads_over_all_lengths_of_the_lexicon():
+    alphabet = Alphabet("ab")
+    lexicon = Lexicon.build(["a", "ba", "bb"], [3, 1, 2], alphabet)
+    log_probs = torch.from_numpy(np.random.default_rng(2).normal(size=(7, 3))).log_softmax(-1).numpy()
+    settings = DecodingSettings(alphabet="ab", open_vocabulary=True, outside_prior=0.3, frequency_weight=1.0)
+    decoded = decode(log_probs, settings, lexicon)
+    likelihood = {
+        word: np.exp(string_log_likelihood(log_probs, alphabet.encode(word)))
+        for word in ("a", "b", "aa", "ab", "ba", "bb")
+    }
+    prior = {word: 0.3 * 0.5 * 0.5 ** len(word) for word in likelihood}  # half the words have one letter, half two
+    for word, frequency in (("a", 3), ("ba", 1), ("bb", 2)):
+        prior[word] += 0.7 * frequency / 6
+    total = sum(prior[word] * likelihood[word] for word in prior)
+    assert dict(decoded.candidates) == pytest.approx({w: prior[w] * likelihood[w] / total for w in prior})
+    assert decoded.log_evidence == pytest.approx(np.log(total))
 
 
 def test_noise_makes_the_decoder_unsure(lexicon):

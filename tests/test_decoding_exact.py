@@ -19,6 +19,7 @@ from unwritten.decoding import (
     greedy,
     length_log_posterior,
     likeliest_strings,
+    posterior_over_time,
     string_log_likelihood,
     word_log_likelihoods,
 )
@@ -165,6 +166,20 @@ def test_the_answer_of_the_largest_expected_ola_is_that_of_brute_force(emissions
     assert expected_ola(weights, lexicon.labels) == pytest.approx([brute(word) for word in words])
     best = LETTERS.decode(best_letters(weights, 3))
     assert brute(best) == pytest.approx(max(brute("".join(a)) for a in itertools.product("abc", repeat=3)))
+
+
+@law
+@given(clips(least=2), st.floats(0, 2))
+def test_belief_on_the_way_counts_the_paths_that_spell_a_beginning_of_the_word(emissions, frequency_weight):
+    lexicon = Lexicon.build(["a", "ab", "abb", "bca", "cc"], [1, 2, 3, 4, 5], LETTERS)
+    belief = posterior_over_time(emissions, lexicon, frequency_weight)
+    for after in range(len(emissions)):
+        masses = {s: np.logaddexp.reduce([m for _, m in found]) for s, found in paths_of(emissions[:after]).items()}
+        log_joint = lexicon.log_prior(frequency_weight) + [
+            np.logaddexp.reduce([masses.get(tuple(LETTERS.encode(word[:j])), -np.inf) for j in range(len(word) + 1)])
+            for word in lexicon.words
+        ]
+        assert belief[after] == pytest.approx(np.exp(log_joint - np.logaddexp.reduce(log_joint)), abs=1e-9)
 
 
 def ctc(emissions, words, alphabet):

@@ -15,6 +15,7 @@ from unwritten.decoding.expected_ola import letter_weights
 from unwritten.decoding.lexicon import Lexicon
 from unwritten.decoding.likelihood import word_log_likelihoods
 from unwritten.decoding.prefix_search import likeliest_strings, string_log_likelihood
+from unwritten.decoding.settings import DecodingSettings
 from unwritten.errors import UnwrittenError
 
 Candidates = tuple[tuple[str, float], ...]
@@ -69,16 +70,14 @@ class FreeStrings:
 
 
 def over_lexicon(
-    emissions: Emissions, lexicon: Lexicon, frequency_weight: float, outside_prior: float, count: int
+    emissions: Emissions, lexicon: Lexicon, settings: DecodingSettings
 ) -> tuple[Belief, NDArray[np.float64], FreeStrings | None]:
     """Belief over a lexicon's words, exact, with the probability that the word is none of them.
 
     Args:
         emissions: ``[T, C]`` log probabilities.
         lexicon: the words that may be.
-        frequency_weight: weight of log frequency in the prior.
-        outside_prior: prior probability that the word is not in the lexicon; it then is any string of such lengths.
-        count: how many candidates.
+        settings: weight of frequency, prior of a word outside the lexicon, number of candidates.
 
     Returns:
         The belief, whose probabilities are normalised over the lexicon; the posterior ``[W]``; the open vocabulary,
@@ -87,7 +86,7 @@ def over_lexicon(
     Raises:
         UnwrittenError: no word of the lexicon fits in the frames.
     """
-    log_prior = lexicon.log_prior(frequency_weight)
+    log_prior = lexicon.log_prior(settings.frequency_weight)
     log_joint = word_log_likelihoods(emissions, lexicon) + log_prior
     log_evidence = float(np.logaddexp.reduce(log_joint))
     if log_evidence == -math.inf:
@@ -97,16 +96,18 @@ def over_lexicon(
         )
     posterior = np.exp(log_joint - log_evidence)
     posterior /= posterior.sum()
-    few = min(count, len(lexicon))
+    few = min(settings.candidates, len(lexicon))
     best = np.argpartition(-log_joint, few - 1)[:few]
     best = best[np.lexsort((best, -log_joint[best]))]
     candidates = tuple((lexicon.words[index], float(posterior[index])) for index in best)
     free, outside = None, 0.0
-    if outside_prior > 0:
+    if settings.outside_prior > 0:
         length_prior = np.bincount(lexicon.lengths, weights=np.exp(log_prior))
         with np.errstate(divide="ignore"):
             free = FreeStrings.of(emissions, np.log(length_prior), len(lexicon.alphabet))
-        log_odds = math.log(outside_prior) + free.log_evidence - math.log1p(-outside_prior) - log_evidence
+        log_odds = (
+            math.log(settings.outside_prior) + free.log_evidence - math.log1p(-settings.outside_prior) - log_evidence
+        )
         outside = 1 / (1 + math.exp(-log_odds)) if log_odds > -700 else 0.0
     return Belief(candidates, letter_weights(posterior, lexicon), log_evidence, outside), posterior, free
 
@@ -118,8 +119,7 @@ def with_open_vocabulary(
     posterior: NDArray[np.float64],
     free: FreeStrings,
     n: int | None,
-    count: int,
-    width: int,
+    settings: DecodingSettings,
 ) -> Belief:
     """Mix the lexicon's words with all strings of their lengths: names and other words that no list holds.
 
@@ -130,7 +130,7 @@ def with_open_vocabulary(
     lengths = [n] if n is not None else np.flatnonzero(np.exp(free.log_length) > 1e-6).tolist()
     weights = (1 - inside.outside) * inside.weights
     for length in lengths:
-        strings = likeliest_strings(emissions, length, count, width)
+        strings = likeliest_strings(emissions, length, settings.candidates, settings.search_width)
         for labels in strings.labels:
             word = lexicon.alphabet.decode(labels)
             known = lexicon.number.get(word)
@@ -140,18 +140,23 @@ def with_open_vocabulary(
     for word in probability:
         log_posterior = string_log_likelihood(emissions, lexicon.alphabet.encode(word)) + free.log_share[len(word)]
         probability[word] += inside.outside * math.exp(log_posterior)
-    ranked = sorted(probability.items(), key=lambda item: (-item[1], item[0]))[:count]
-    log_evidence = float(np.logaddexp(inside.log_evidence, free.log_evidence))
+    ranked = sorted(probability.items(), key=lambda item: (-item[1], item[0]))[: settings.candidates]
+    log_evidence = float(
+        np.logaddexp(
+            math.log1p(-settings.outside_prior) + inside.log_evidence,
+            math.log(settings.outside_prior) + free.log_evidence,
+        )
+    )
     return Belief(tuple(ranked), weights, log_evidence, inside.outside)
 
 
-def over_strings(emissions: Emissions, alphabet: Alphabet, n: int | None, count: int, width: int) -> Belief:
+def over_strings(emissions: Emissions, alphabet: Alphabet, n: int | None, settings: DecodingSettings) -> Belief:
     """Belief over all strings of ``n`` letters, or of any number of letters for None; no lexicon.
 
     Raises:
         UnwrittenError: n letters do not fit in the frames.
     """
-    strings = likeliest_strings(emissions, n, count, width)
+    strings = likeliest_strings(emissions, n, settings.candidates, settings.search_width)
     letters = emissions.shape[1] - 1
     if n is None:
         log_total, log_evidence = 0.0, 0.0  # the strings of all lengths share the whole probability

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,31 +72,22 @@ def decode(
         raise UnwrittenError("log_probs have no frames: there is nothing to read; check the clip")
     if n is not None and n < 1:
         raise UnwrittenError(f"length {n}: a word has at least one letter")
-    single_letter = n == 1
-    if single_letter:
-        lexicon = Lexicon.letters(alphabet)
+    if n == 1:  # nothing is outside the alphabet
+        lexicon, settings = Lexicon.letters(alphabet), replace(settings, outside_prior=0.0, open_vocabulary=False)
     if lexicon is not None and lexicon.alphabet != alphabet:
         raise UnwrittenError(
             f"lexicon: its alphabet {lexicon.alphabet.letters!r} is not the emissions' {alphabet.letters!r}; "
             "build it with that one"
         )
     if lexicon is None:
-        belief = beliefs.over_strings(emissions, alphabet, n, settings.candidates, settings.search_width)
+        belief = beliefs.over_strings(emissions, alphabet, n, settings)
         possible = _label_rows(alphabet, [word for word, _ in belief.candidates])
     else:
         lexicon = lexicon.of_length(n)
-        belief, posterior, free = beliefs.over_lexicon(
-            emissions,
-            lexicon,
-            settings.frequency_weight,
-            0.0 if single_letter else settings.outside_prior,
-            settings.candidates,
-        )
+        belief, posterior, free = beliefs.over_lexicon(emissions, lexicon, settings)
         possible = lexicon.labels
         if settings.open_vocabulary and free is not None:
-            belief = beliefs.with_open_vocabulary(
-                emissions, lexicon, belief, posterior, free, n, settings.candidates, settings.search_width
-            )
+            belief = beliefs.with_open_vocabulary(emissions, lexicon, belief, posterior, free, n, settings)
             outsiders = _label_rows(alphabet, [word for word, _ in belief.candidates], possible.shape[1])
             possible = np.concatenate([possible, outsiders])
 
