@@ -80,7 +80,7 @@ class CtcReader:
         length_known: False lets words of the lexicon have any length.
         decoding: settings of the decoder.
         tracker: settings of the tracker.
-        store: where tracks are kept between runs; None computes anew.
+        store: where tracks are kept between runs; None takes the user's own.
     """
 
     def __init__(
@@ -108,9 +108,9 @@ class CtcReader:
             alphabet=self.network.alphabet,
             rate_hz=self.network.emission_rate_hz,
         )
-        self.lexicon = named_lexicon(lexicon, self.network.alphabet) if mode == "ctc" else None
+        self.lexicon = lexicon if mode == "ctc" else None
         self.tracker = tracker
-        self.store = store
+        self.store = store or Store()
 
     def modalities(self) -> tuple[Modality, ...]:
         """All three."""
@@ -141,7 +141,10 @@ class CtcReader:
     def decode(self, recording: Recording, modality: Modality, n: int | None) -> Decoded:
         """Read one recording; ``n`` letters when known."""
         emissions = self.network.log_probs(self.network.features_of(recording), modality)
-        return decode(emissions, self.decoding, self.lexicon, n)
+        lexicon = None
+        if self.lexicon is not None and n != 1:
+            lexicon = named_lexicon(self.lexicon, self.network.alphabet, n if n is not None and n > 5 else None)
+        return decode(emissions, self.decoding, lexicon, n)
 
 
 @lru_cache(maxsize=4)
@@ -149,9 +152,16 @@ def _network(checkpoint: str | None) -> CtcNetwork:
     return CtcNetwork(checkpoint)
 
 
-@lru_cache(maxsize=8)
-def named_lexicon(name: str, alphabet: str) -> Lexicon:
-    """The named word list as a lexicon over an alphabet; words with other letters are left out."""
-    words = word_list(name)
+@lru_cache(maxsize=16)
+def named_lexicon(name: str, alphabet: str, length: int | None = None) -> Lexicon:
+    """The named word list as a lexicon over an alphabet; words with other letters are left out.
+
+    Args:
+        name: ``benchmark`` or ``english``.
+        alphabet: the network's letters.
+        length: the words of this length from the same source; None takes the list itself, of two to five letters.
+    """
+    settings = NAMED[name] if length is None else replace(NAMED[name], shortest=length, longest=length)
+    words = word_list(settings=settings)
     usable = words.only(word for word in words if set(word) <= set(alphabet))
     return Lexicon.build(usable.words, usable.frequency, Alphabet(alphabet))

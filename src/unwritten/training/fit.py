@@ -41,7 +41,19 @@ def train(config: DictConfig) -> float:
     """
     from hydra.core.hydra_config import HydraConfig
 
-    run_dir = Path(HydraConfig.get().runtime.output_dir)
+    return fit(config, Path(HydraConfig.get().runtime.output_dir))
+
+
+def fit(config: DictConfig, run_dir: Path) -> float:
+    """Train in a run directory, going on from its last checkpoint when it has one.
+
+    Returns:
+        The validation loss of the best checkpoint.
+
+    Raises:
+        UsageError: an unknown setting.
+        UnwrittenError: the data cannot be used or the run directory cannot be written.
+    """
     record_run(config, run_dir)
     if config.trainer.threads:
         torch.set_num_threads(int(config.trainer.threads))

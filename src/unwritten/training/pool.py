@@ -31,6 +31,10 @@ _SHARD = 500  # entries computed together: what a killed run loses at most per p
 _VERSION = 1  # raised when the simulation changes what it makes of the same settings
 
 
+_Job = tuple[HandwritingCorpus, NDArray[np.float64], str, tuple[int, int], dict[str, Any]]
+"""A shard's corpus, heights ``[S]``, style, seeds and key."""
+
+
 @dataclass(frozen=True)
 class PoolSettings:
     """What an entry was made with.
@@ -111,8 +115,8 @@ def build_pool(
     """
     shards: list[Arrays] = []
     labels, writers, styles, heights = [], [], [], []
-    jobs: list[tuple[HandwritingCorpus, NDArray[np.float64], str, int, dict[str, Any]]] = []
-    for number, (corpus, style) in enumerate(corpora):
+    jobs: list[_Job] = []
+    for corpus, style in corpora:
         heights_mm = letter_heights_mm(corpus)
         digest = corpus_digest(corpus)
         labels.append(corpus.labels)
@@ -121,8 +125,8 @@ def build_pool(
         heights.append(heights_mm)
         for first in range(0, len(corpus), _SHARD):
             chosen = np.arange(first, min(first + _SHARD, len(corpus)))
-            key = {"version": _VERSION, "corpus": digest, "first": first, "number": number, **asdict(settings)}
-            jobs.append((corpus.subset(chosen), heights_mm[chosen], style, first + 1_000_003 * number, key))
+            key = {"version": _VERSION, "corpus": digest, "style": style, "first": first, **asdict(settings)}
+            jobs.append((corpus.subset(chosen), heights_mm[chosen], style, (int(digest[:8], 16), first), key))
     work = partial(_shard, settings=settings, root=store.root)
     if processes > 1:
         # Spawned, not forked: the parent's threads (torch, OpenMP) do not survive a fork.
@@ -154,25 +158,27 @@ def corpus_digest(corpus: HandwritingCorpus) -> str:
     return digest.hexdigest()
 
 
-def _shard(
-    job: tuple[HandwritingCorpus, NDArray[np.float64], str, int, dict[str, Any]], settings: PoolSettings, root: Any
-) -> Arrays:
-    corpus, heights_mm, style, first, key = job
+def _shard(job: _Job, settings: PoolSettings, root: Any) -> Arrays:
+    corpus, heights_mm, style, seeds, key = job
     import torch
 
     torch.set_num_threads(1)
     return Store(root).get_or_compute(
-        "performed", key, lambda: _perform_all(corpus, heights_mm, style, first, settings)
+        "performed", key, lambda: _perform_all(corpus, heights_mm, style, seeds, settings)
     )
 
 
 def _perform_all(
-    corpus: HandwritingCorpus, heights_mm: NDArray[np.float64], style: str, first: int, settings: PoolSettings
+    corpus: HandwritingCorpus,
+    heights_mm: NDArray[np.float64],
+    style: str,
+    seeds: tuple[int, int],
+    settings: PoolSettings,
 ) -> Arrays:
     xy, down, mels = [], [], []
     bands = settings.spectrogram
     for index in range(len(corpus)):
-        rng = np.random.default_rng([settings.seed, first + index])
+        rng = np.random.default_rng([settings.seed, seeds[0], seeds[1] + index])
         motion = perform_sample(corpus, index, heights_mm[index], settings.pen, int(rng.integers(2**31)), style)
         xy.append(np.clip(np.round((motion.xy_mm - motion.xy_mm[0]) * 100), -32768, 32767).astype(np.int16))
         down.append(motion.pen_down)

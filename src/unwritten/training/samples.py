@@ -29,6 +29,7 @@ class MixSettings:
         longest_spelled: letters of the longest spelled word.
         word_flatness: exponent on word frequencies; 0 draws all words alike.
         style_weights: how often a style is drawn for spelled words and letters, by name; 1 when not named.
+        repeat_epoch: every epoch is the first one again, to see whether the network can learn it by heart.
     """
 
     spelled: float = 0.5
@@ -37,6 +38,7 @@ class MixSettings:
     longest_spelled: int = 5
     word_flatness: float = 0.3
     style_weights: dict[str, float] = field(default_factory=dict)
+    repeat_epoch: bool = False
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ class Planner:
 
     def plan(self, epoch: int, count: int) -> list[PlannedItem]:
         """The items of an epoch, in no order that matters."""
-        rng = np.random.default_rng([self.seed, epoch])
+        rng = np.random.default_rng([self.seed, 0 if self.mix.repeat_epoch else epoch])
         kinds = rng.random(count)
         seeds = rng.integers(2**31, size=count)
         spellings = rng.choice(len(self._spellings), size=(count, 4), p=self._spelling_weights)
