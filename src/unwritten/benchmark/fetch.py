@@ -1,4 +1,4 @@
-"""Fetch the gated benchmark from Hugging Face with the user's own token; a second run goes on with the missing files."""
+"""Fetch the gated benchmark from Hugging Face with the user's own token; a second run goes on with what is missing."""
 
 from __future__ import annotations
 

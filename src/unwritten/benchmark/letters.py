@@ -195,7 +195,7 @@ def _read_name(path: Path, root: Path, stem: str, modality: Modality, settings: 
     groups = match.groupdict()
     label, mark, style = groups["text"], groups.get("mark"), groups.get("style")
     if mark is not None:
-        style = next((style for style, known in settings.marks.items() if known == mark.lower()), None)
+        style = next((style for style, known in settings.marks.items() if str(known).lower() == mark.lower()), None)
         if style is None:
             return None
     elif style is not None:

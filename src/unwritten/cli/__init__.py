@@ -19,7 +19,11 @@ COMMANDS: dict[str, str] = {
     "track": "follow the tip of the pen and draw the ink that it would leave",
     "fetch": "fetch the gated benchmark from Hugging Face with your token",
     "clips": "count the clips below a folder, by kind, style and modality, with what is missing",
+    "manifest": "write the table of a folder's clips, or check the one that is there",
+    "split": "divide a benchmark under a protocol, with groups kept whole",
+    "corpus": "draw the balanced evaluation corpus: 300 files over style, length and modality",
     "audit": "list what is wrong with a copy of the benchmark",
+    "synthesize": "make words from letter clips",
 }
 
 

@@ -1,0 +1,45 @@
+"""``unwritten manifest``: write the table of a folder's clips, or check the one that is there."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from unwritten.cli._clips import add_folder, patterns
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``unwritten manifest``."""
+    add_folder(parser)
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="where to write it (default: the folder itself)"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="compare the manifest that is there with its files instead"
+    )
+    parser.add_argument("--workers", type=int, default=None, metavar="N", help="threads (default: one per core)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write ``manifest.parquet`` and ``manifest.csv``, or check them."""
+    from tqdm import tqdm
+
+    from unwritten.benchmark.letters import find_clips
+    from unwritten.benchmark.manifest import measure, read_manifest, write_manifest
+
+    settings = patterns(arguments)
+    if arguments.check:
+        items = read_manifest(arguments.folder, settings.styles, verify=True)
+        without = sum(not item.digest for item in items)
+        note = f"; {without} have no digest to compare" if without else ""
+        print(f"{arguments.folder}: {len(items)} items are as listed{note}")
+        return 0
+    # Names are read afresh: a manifest that is written from itself would never learn of new files.
+    clips = find_clips(arguments.folder, replace(settings, manifest=False))
+    with tqdm(total=len(clips), unit="clip", file=sys.stderr, disable=not sys.stderr.isatty()) as bar:
+        items = measure(clips, arguments.workers, report=lambda done: bar.update())
+    path = write_manifest(arguments.output or arguments.folder, items)
+    print(f"{path}: {len(items)} items")
+    return 0
