@@ -149,9 +149,14 @@ def _perform(xy, down, step_s, n_letters, height, p, seed):  # type: ignore[no-u
     for i in range(n):
         px, py = xy[i, 0], xy[i, 1]
         if i > 0:
+            px0, py0 = xy[i - 1, 0], xy[i - 1, 1]
             lifted = down[i] and not down[i - 1]
             gap = np.sqrt((px - x) ** 2 + (py - y) ** 2)
-            jumped = down[i] and down[i - 1] and gap > max(0.12 * height, 1.2)
+            # A lift that the tablet left out is a step far longer than the steps on either side of it: strokes end and
+            # begin slowly, while a quick stroke has long steps throughout.
+            before = np.sqrt((px0 - xy[i - 2, 0]) ** 2 + (py0 - xy[i - 2, 1]) ** 2) if i > 1 else 0.0
+            after = np.sqrt((xy[i + 1, 0] - px) ** 2 + (xy[i + 1, 1] - py) ** 2) if i + 1 < n else 0.0
+            jumped = down[i] and down[i - 1] and gap > 0.08 * height and gap > 3.0 * max(before, after)
             wander = 0.95 * wander + 0.3 * np.random.normal(0.0, 0.15)
             local = step * np.exp(wander)
             if (jumped or lifted) and gap > 0.02 * height and (jumped or gap > 0.25 * height):
