@@ -52,7 +52,7 @@ _TICK_HZ, _TICK_DB = (100, 800, 1500, 3000, 8000), (-20.0, -8.0, -4.0, 0.0, 0.0)
 _TICK_FREE_HZ, _TICK_FREE_DB = (100, 2000, 3500, 6000, 8000), (-30.0, -12.0, 0.0, 0.0, -8.0)
 _HANDLING_HZ, _HANDLING_DB = (30, 150, 1000, 4000, 8000), (2.0, 2.0, 0.0, -3.0, -6.0)
 
-
+_FLOOR_BELOW_THUMP_DBFS = -65.0  # level of the bank's floor between 500 and 1500 Hz
 # Modes of table and pen that a touch-down rings: frequency, share of amplitude, time constant.
 _MODE_HZ = np.array([190.0, 330.0, 450.0, 580.0, 690.0, 820.0, 1000.0, 1200.0])
 _MODE_SHARE = np.array([0.8, 0.7, 0.3, 0.4, 0.5, 0.45, 0.35, 0.15])
@@ -125,10 +125,14 @@ def _gains(
             shape(_TICK_HZ, _TICK_DB),
             shape(_TICK_FREE_HZ, _TICK_FREE_DB),
             shape(_HANDLING_HZ, _HANDLING_DB) + tilt_db,
+            shape(_RUB_HZ, _RUB_DB),
         ]
     )
-    extra_power = np.zeros((4, steps))
+    extra_power = np.zeros((5, steps))
     extra_power[0] = pen.rub
+    for delay in range(6):  # the table's many modes are a noise that falls by 5 dB in 5 ms
+        level_db = touch.level_db - _FLOOR_BELOW_THUMP_DBFS - 6 - 5 * delay
+        np.add.at(extra_power[4], np.minimum(touch.step + delay, steps - 1), 10 ** (level_db / 10))
     _add_ticks(extra_power[1], touch.step, 13 + 0.6 * (touch.level_db - settings.touch_dbfs), rng)
     early = touch.step[rng.random(len(touch.step)) < 0.5]
     _add_ticks(extra_power[1], np.maximum(0, early - rng.integers(2, 5, len(early))), np.full(len(early), 6.0), rng)
@@ -186,8 +190,8 @@ def _add_thumps(
     count, modes = len(touch.step), len(_MODE_HZ)
     if not count:
         return
-    clip_hz = _MODE_HZ * np.exp(0.15 * rng.standard_normal(modes))
-    frequency = clip_hz * np.exp(0.02 * rng.standard_normal((count, modes)))
+    clip_hz = _MODE_HZ * np.exp(0.1 * rng.standard_normal(modes))
+    frequency = clip_hz * np.exp(0.05 * rng.standard_normal((count, modes)))
     share = _MODE_SHARE * np.exp(0.4 * rng.standard_normal((count, modes)))
     share *= np.sqrt(2) / np.sqrt((share**2).sum(axis=1, keepdims=True))
     amplitude = share * (10 ** (touch.level_db / 20) * gain[touch.step])[:, None]

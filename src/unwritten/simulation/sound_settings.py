@@ -63,10 +63,10 @@ class SoundSettings:
     speed_exponent: Range = (0.5, 1.1)
     absolute_speed_weight: float = 0.3
     friction_tilt_sd_db: float = 3.0
-    texture_db: float = 4.2
-    texture_mm: float = 2.5
+    texture_db: float = 4.6
+    texture_mm: float = 2.0
     pressure_sd_db: float = 1.5
-    grain_sd_db: float = 2.0
+    grain_sd_db: float = 1.7
     direction_db: float = 2.0
     attack_s: float = 0.006
     release_s: float = 0.010
