@@ -217,10 +217,9 @@ def _read_name(path: Path, root: Path, stem: str, modality: Modality, settings: 
 
 
 def _folder_names(path: Path, root: Path) -> list[str]:
-    """Names of the folders around a file, nearest first, up to the one above ``root``."""
+    """Names of the folders around a file, nearest first, up to ``root`` itself."""
     inside = [folder.name for folder in path.relative_to(root).parents if folder.name]
-    above = root.resolve()
-    return [unicodedata.normalize("NFC", name) for name in (*inside, above.name, above.parent.name)]
+    return [unicodedata.normalize("NFC", name) for name in (*inside, root.resolve().name)]
 
 
 def _folder_style(folders: Iterable[str], settings: ClipPatterns) -> str | None:

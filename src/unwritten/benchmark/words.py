@@ -184,9 +184,11 @@ def _tokens(settings: WordListSettings) -> Iterator[tuple[str, float]]:
         raise UsageError(
             f"wordfreq has no {settings.wordlist} word list in {settings.language!r}; languages are {languages}"
         ) from error
-    top = settings.top or len(frequencies)
-    for token in wordfreq.top_n_list(settings.language, top, settings.wordlist):
-        yield token, frequencies[token]
+    if settings.top == 0:
+        yield from frequencies.items()
+    else:
+        for token in wordfreq.top_n_list(settings.language, settings.top, settings.wordlist):
+            yield token, frequencies[token]
 
 
 def _plain(token: str, accents: Accents) -> str | None:
@@ -197,7 +199,7 @@ def _plain(token: str, accents: Accents) -> str | None:
     if accents == "fold":
         token = fold_accents(token)
         return token if regex.fullmatch(r"\p{L}+", token) else None
-    return token if regex.fullmatch("[a-z]+", token) else None
+    return token if token.isascii() and token.isalpha() else None
 
 
 def item_settings(settings: WordListSettings = NAMED["benchmark"]) -> WordListSettings:
