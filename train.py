@@ -1,7 +1,7 @@
 """Train the baseline: ``python train.py experiment=quickstart``, or ``python train.py data.corpora=[FILE,...]``.
 
-The run directory holds ``checkpoints/best.ckpt`` (what readers load), ``checkpoints/last.ckpt``, the composed configuration,
-the versions of everything and the scores. A run that was stopped goes on with the same command and
+The run directory holds ``checkpoints/best.ckpt`` (what readers load), ``checkpoints/last.ckpt``, the composed
+configuration, the versions of everything and the scores. A run that was stopped goes on with the same command and
 ``hydra.run.dir=THE_SAME``.
 """
 

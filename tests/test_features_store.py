@@ -23,7 +23,9 @@ def test_an_entry_is_computed_once_and_again_when_its_key_changes(tmp_path):
         return {"x": np.arange(3)}
 
     for _ in range(2):
-        np.testing.assert_array_equal(store.get_or_compute("track", {"file": "abc", "window": 1}, compute)["x"], [0, 1, 2])
+        np.testing.assert_array_equal(
+            store.get_or_compute("track", {"file": "abc", "window": 1}, compute)["x"], [0, 1, 2]
+        )
     assert len(calls) == 1
     store.get_or_compute("track", {"file": "abc", "window": 2}, compute)
     assert len(calls) == 2

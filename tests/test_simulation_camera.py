@@ -96,7 +96,14 @@ def test_black_frames_belong_to_the_shot_before_the_join(corpus):
 
 def test_each_severity_is_harder_than_the_one_before():
     mild, measured, harsh = (severity(name).camera for name in ("mild", "measured", "harsh"))
-    for name in ("direction_error_rad", "shot_scale_spread", "aspect_spread", "jitter_px", "wander_px", "dropout_rate_hz"):
+    for name in (
+        "direction_error_rad",
+        "shot_scale_spread",
+        "aspect_spread",
+        "jitter_px",
+        "wander_px",
+        "dropout_rate_hz",
+    ):
         assert getattr(mild, name) < getattr(measured, name) < getattr(harsh, name)
 
 

@@ -93,7 +93,9 @@ def test_a_run_killed_with_9_goes_on_to_the_weights_of_an_undisturbed_run(tmp_pa
         time.sleep(0.005)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    assert torch.load(last, map_location="cpu", weights_only=True)["epoch"] < 5, "it was killed too late to show anything"
+    assert torch.load(last, map_location="cpu", weights_only=True)["epoch"] < 5, (
+        "it was killed too late to show anything"
+    )
     fit(config, tmp_path / "killed")
     whole, resumed = weights_of(tmp_path / "whole" / "checkpoints" / "last.ckpt"), weights_of(last)
     for name, value in whole.items():

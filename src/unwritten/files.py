@@ -28,10 +28,12 @@ def whole_file(path: Path | str) -> Iterator[Path]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
-        os.replace(temporary, path)
+        temporary.replace(path)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise UnwrittenError(f"{path}: cannot be written ({reason}); choose another place or free some space") from error
+        raise UnwrittenError(
+            f"{path}: cannot be written ({reason}); choose another place or free some space"
+        ) from error
     finally:
         with suppress(OSError):
             temporary.unlink()
@@ -39,5 +41,5 @@ def whole_file(path: Path | str) -> Iterator[Path]:
 
 def digest_file(path: Path | str) -> str:
     """SHA-256 of a file's content, in hexadecimal."""
-    with open(path, "rb") as stream:
+    with Path(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -25,7 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--lexicon", default="benchmark", metavar="LIST", help="benchmark, english, none, or a file with a word a line"
     )
     parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="a checkpoint (default: the one shipped)")
-    parser.add_argument("--rotate", type=float, metavar="DEG", help="direction of writing in the picture, clockwise from right")
+    parser.add_argument(
+        "--rotate", type=float, metavar="DEG", help="direction of writing in the picture, clockwise from right"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -81,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _lexicon(name: str, length: int | None, alphabet: str):  # type: ignore[no-untyped-def]
-    """The words that may be: the named list, or with ``benchmark`` and no length up to five, common words and letters."""
+    """The words that may be: the named list; ``benchmark`` without a length up to five adds long words and letters."""
     from unwritten.benchmark.words import WordListSettings, read_words, word_list
     from unwritten.decoding.alphabet import Alphabet
     from unwritten.decoding.lexicon import Lexicon
@@ -95,7 +97,9 @@ def _lexicon(name: str, length: int | None, alphabet: str):  # type: ignore[no-u
         usable = words.only(word for word in words if set(word) <= set(alphabet))
         middling = sorted(usable.frequency)[len(usable) // 2]
         singles = [letter for letter in alphabet if letter not in usable]
-        return Lexicon.build((*usable.words, *singles), [*usable.frequency, *[middling] * len(singles)], Alphabet(alphabet))
+        return Lexicon.build(
+            (*usable.words, *singles), [*usable.frequency, *[middling] * len(singles)], Alphabet(alphabet)
+        )
     if name in ("benchmark", "english"):
         return named_lexicon(name, alphabet)
     if not Path(name).is_file():

@@ -79,7 +79,7 @@ def shot_starts_s(track: Track) -> list[float]:
 def extract(recording: Recording, settings: FeatureSettings) -> Features:
     """Features of a recording; a stream that it lacks is masked throughout.
 
-    With a track the clock is the track's, and sound is placed on it by ``audio_offset_s``; without one it is the sound's.
+    The clock is the track's, on which sound is placed by ``audio_offset_s``; without a track it is the sound's.
 
     Raises:
         ValueError: the recording holds neither a track nor sound.
@@ -120,5 +120,3 @@ def extract(recording: Recording, settings: FeatureSettings) -> Features:
         shot=np.asarray(shot),
         rate_hz=rate_hz,
     )
-
-

@@ -11,7 +11,8 @@ bands.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import io
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -215,7 +216,7 @@ def _context(mel: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.concatenate([mel, windows.std(axis=-1)], axis=1)
 
 
-def _classifier(positive: FloatArray, negative: FloatArray, seed: int):  # type: ignore[no-untyped-def]
+def _classifier(positive: FloatArray, negative: FloatArray, seed: int) -> Callable[[FloatArray], BoolArray]:
     """Train one hidden layer of 32 units on balanced classes; returns a function from ``[T, D]`` to bool ``[T]``."""
     import torch
 
@@ -258,18 +259,30 @@ def draw_figure(
         UnwrittenError: the file cannot be written.
     """
     from matplotlib.figure import Figure
+    from PIL import Image
 
     rows = [("real", np.concatenate([shot.waveform for shot in shots]))]
     rows += [(f"simulated, {severity}, seed {s}", np.concatenate(simulate_shots(shots, severity, s))) for s in seeds]
+    dither = 1e-9 * np.random.default_rng(0).standard_normal(max(len(waveform) for _, waveform in rows))
     figure = Figure(figsize=(11, 2.2 * len(rows)), layout="constrained")
     for axes, (title, waveform) in zip(figure.subplots(len(rows), 1, sharex=True), rows, strict=True):
-        axes.specgram(waveform + 1e-9, NFFT=512, noverlap=432, Fs=SAMPLE_RATE_HZ, vmin=-125, vmax=-75, cmap="magma")
+        axes.specgram(
+            waveform + dither[: len(waveform)],
+            NFFT=512,
+            noverlap=256,
+            Fs=SAMPLE_RATE_HZ,
+            vmin=-125,
+            vmax=-80,
+            cmap="magma",
+        )
         axes.set_title(title, loc="left", fontsize=9)
         axes.set_ylabel("Hz", fontsize=8)
         axes.tick_params(labelsize=7)
     axes.set_xlabel("s", fontsize=8)
-    with whole_file(path) as temporary:
-        figure.savefig(temporary, dpi=80)
+    picture = io.BytesIO()
+    figure.savefig(picture, dpi=70)
+    with whole_file(path) as temporary, Image.open(picture) as image:  # noise hardly compresses: few colours do
+        image.convert("RGB").quantize(24, dither=Image.Dither.NONE).save(temporary, optimize=True)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -80,7 +80,7 @@ class Store:
             UnwrittenError: the store cannot be written.
         """
         text = json.dumps({"kind": kind, **key}, sort_keys=True, default=str)
-        with whole_file(self.path(kind, key)) as temporary, open(temporary, "wb") as stream:
+        with whole_file(self.path(kind, key)) as temporary, temporary.open("wb") as stream:
             np.savez(stream, __key__=np.array(text), **arrays)  # type: ignore[arg-type]
 
     def get_or_compute(self, kind: str, key: Mapping[str, Any], compute: Callable[[], Arrays]) -> Arrays:
@@ -116,7 +116,9 @@ class Store:
             try:
                 entry.path.unlink()
             except OSError as error:
-                raise UnwrittenError(f"{entry.path}: cannot be deleted ({error.strerror}); check its permissions") from error
+                raise UnwrittenError(
+                    f"{entry.path}: cannot be deleted ({error.strerror}); check its permissions"
+                ) from error
             total -= entry.size
             deleted.append(entry.path)
         return deleted

@@ -77,9 +77,7 @@ def load_model(path: Path | str | None = None) -> LoadedModel:
         about = content["hyper_parameters"].get("about", {})
         prefix = "network."
         weights = {
-            name.removeprefix(prefix): value
-            for name, value in content["state_dict"].items()
-            if name.startswith(prefix)
+            name.removeprefix(prefix): value for name, value in content["state_dict"].items() if name.startswith(prefix)
         }
     elif content.get("format") == FORMAT:
         settings, features, about = content["model"], content["features"], content["about"]
@@ -93,5 +91,7 @@ def load_model(path: Path | str | None = None) -> LoadedModel:
     try:
         network.load_state_dict(weights)
     except RuntimeError as error:
-        raise UnwrittenError(f"{path}: its weights belong to another architecture; train anew or name another") from error
+        raise UnwrittenError(
+            f"{path}: its weights belong to another architecture; train anew or name another"
+        ) from error
     return LoadedModel(network.eval(), features, about)

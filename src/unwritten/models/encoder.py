@@ -12,8 +12,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812
-
+from torch.nn import functional as F
 
 SUBSAMPLING = 4
 """Feature frames per emission frame."""

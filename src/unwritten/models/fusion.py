@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812
+from torch.nn import functional as F
 
 from unwritten.models.encoder import SUBSAMPLING, ResidualBlock, StreamEncoder
 
@@ -86,7 +86,12 @@ class FusionModel(nn.Module):
             self.weights = nn.Parameter(torch.tensor([1.0, 1.0]))
 
     def forward(
-        self, kinematics: Tensor, kinematics_mask: Tensor, spectrogram: Tensor, spectrogram_mask: Tensor, lengths: Tensor
+        self,
+        kinematics: Tensor,
+        kinematics_mask: Tensor,
+        spectrogram: Tensor,
+        spectrogram_mask: Tensor,
+        lengths: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Logits of the video, audio and fused heads.
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import lightning
 import torch
 from torch import Tensor
-from torch.nn import functional as F  # noqa: N812
+from torch.nn import functional as F
 
 from unwritten.config import settings_from
 from unwritten.models.fusion import HEADS, FusionModel, ModelSettings
@@ -89,8 +89,12 @@ class CtcModule(lightning.LightningModule):
         self.optimiser = optimiser
         self.network = FusionModel(model)
         self.save_hyperparameters(
-            {"model": asdict(model), "optimiser": asdict(optimiser), "features": dict(features or {}),
-             "about": dict(about or {})},
+            {
+                "model": asdict(model),
+                "optimiser": asdict(optimiser),
+                "features": dict(features or {}),
+                "about": dict(about or {}),
+            },
             logger=False,
         )
 
@@ -128,7 +132,9 @@ class CtcModule(lightning.LightningModule):
     def validation_step(self, batch: Batch, batch_index: int) -> None:
         """Losses and greedy accuracy of each head."""
         losses = self.losses(batch)
-        self.log_dict({f"val/{name}": loss for name, loss in losses.items()}, batch_size=len(batch.lengths), sync_dist=True)
+        self.log_dict(
+            {f"val/{name}": loss for name, loss in losses.items()}, batch_size=len(batch.lengths), sync_dist=True
+        )
         total = losses["video"] + losses["audio"] + losses["av"]
         self.log("val/loss", total, prog_bar=True, batch_size=len(batch.lengths), sync_dist=True)
 

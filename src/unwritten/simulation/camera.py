@@ -127,7 +127,24 @@ def film(motion: Motion, letter_height_mm: float, settings: CameraSettings, rng:
 
 
 @numba.njit(cache=True, nogil=True)
-def _film(xy, shot, time_s, matrices, perspective, normal, uniform, jitter, wander, keep, blur_s, drop_p, drop_frames, black_p, jump_p, jump_px):  # type: ignore[no-untyped-def]
+def _film(  # type: ignore[no-untyped-def]
+    xy,
+    shot,
+    time_s,
+    matrices,
+    perspective,
+    normal,
+    uniform,
+    jitter,
+    wander,
+    keep,
+    blur_s,
+    drop_p,
+    drop_frames,
+    black_p,
+    jump_p,
+    jump_px,
+):
     count, n = len(time_s), len(xy)
     out = np.zeros((count, 2))
     visible = np.ones(count, dtype=np.bool_)
@@ -140,11 +157,11 @@ def _film(xy, shot, time_s, matrices, perspective, normal, uniform, jitter, wand
         weight[shot[i]] += 1.0
     reach = max(1, int(2.0 * blur_s * 200.0))
     wx, wy = 0.0, 0.0
-    gap, jump, black = 0, 0, 0
+    gap, jump = 0, 0
     jx, jy = 0.0, 0.0
     fresh = np.sqrt(1.0 - keep * keep)
     for f in range(count):
-        i = min(n - 1, int(round(time_s[f] * 200.0)))
+        i = min(n - 1, int(time_s[f] * 200.0 + 0.5))
         s = shot[i]
         number[f] = s
         sx, sy, total = 0.0, 0.0, 0.0

@@ -47,8 +47,8 @@ def spelled_clips(
 ) -> list[Clip]:
     """Lexicon words spelled with one writer's single letters, cut and joined as the benchmark's synthetic words are.
 
-    Writers are taken in turn; each item's word is drawn evenly from the benchmark's list, as far as the writer's letters
-    cover it.
+    Writers are taken in turn; each item's word is drawn evenly from those words of the benchmark's list that the
+    writer's letters cover.
 
     Raises:
         UnwrittenError: no writer's letters cover any word.
@@ -61,7 +61,7 @@ def spelled_clips(
     writers = [writer for writer, own in covered.items() if own]
     if not writers:
         raise UnwrittenError(
-            f"{corpus.source}: no writer's letters cover a word; condition=shots needs single letters, try condition=live"
+            f"{corpus.source}: no writer's letters cover a word; condition=shots needs letters, try condition=live"
         )
     clips = []
     for number in range(limit if limit is not None else len(corpus)):
@@ -80,7 +80,12 @@ def spelled_clips(
 
 
 def _clip(
-    name: str, motion: Motion, height_mm: float, settings: SimulationSettings, rng: np.random.Generator, groups: tuple[str, ...]
+    name: str,
+    motion: Motion,
+    height_mm: float,
+    settings: SimulationSettings,
+    rng: np.random.Generator,
+    groups: tuple[str, ...],
 ) -> Clip:
     return Clip(
         id=name,
@@ -125,7 +130,9 @@ def written_by(writers: list[SimulatedWriter], words: tuple[str, ...], takes: in
     strokes = []
     rng = np.random.default_rng([seed, 3])
     for writer in writers:
-        strokes += [writer.write_letter(letter, take) for letter in "abcdefghijklmnopqrstuvwxyz" for take in range(takes)]
+        strokes += [
+            writer.write_letter(letter, take) for letter in "abcdefghijklmnopqrstuvwxyz" for take in range(takes)
+        ]
         strokes += [writer.write(words[int(index)]) for index in rng.integers(len(words), size=10 * takes)]
     return from_strokes(strokes, "simulated writers")
 

@@ -1,8 +1,9 @@
+# ruff: noqa: NPY002 - numba seeds its own legacy generator inside the kernel, which is the quickest it has
 """From a tablet's samples to the motion that a camera would film: pace, rests, pen-up travel, hover.
 
-Tablets record little of what a camera sees: letters come without the travel between their strokes, nobody rests, and the
-recording starts and stops at the paper. A letter that is performed for a camera is slower, rests at its corners and at the
-ends of strokes, and begins and ends in the air. N is the number of samples in time.
+Tablets record little of what a camera sees: letters come without the travel between their strokes, nobody rests, and
+the recording starts and stops at the paper. A letter that is performed for a camera is slower, rests at its corners and
+at the ends of strokes, and begins and ends in the air. N is the number of samples in time.
 """
 
 from __future__ import annotations
@@ -53,7 +54,13 @@ class PenSettings:
 
 
 def perform(
-    xy_mm: FloatArray, pen_down: BoolArray, step_s: float, n_letters: int, height_mm: float, settings: PenSettings, seed: int
+    xy_mm: FloatArray,
+    pen_down: BoolArray,
+    step_s: float,
+    n_letters: int,
+    height_mm: float,
+    settings: PenSettings,
+    seed: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Perform one tablet sample in front of a camera.
 
@@ -99,7 +106,14 @@ def _travel(knots, count, t, x0, y0, x1, y1, seconds, bow):  # type: ignore[no-u
         u = k / steps
         s = u * u * u * (10.0 - 15.0 * u + 6.0 * u * u)
         side = bow * np.sin(np.pi * s)
-        count = _append(knots, count, t + u * seconds, x0 + s * (x1 - x0) - side * (y1 - y0), y0 + s * (y1 - y0) + side * (x1 - x0), 0.0)
+        count = _append(
+            knots,
+            count,
+            t + u * seconds,
+            x0 + s * (x1 - x0) - side * (y1 - y0),
+            y0 + s * (y1 - y0) + side * (x1 - x0),
+            0.0,
+        )
     return count, t + seconds
 
 
@@ -117,7 +131,20 @@ def _rest(knots, count, t, x, y, seconds, drift, down):  # type: ignore[no-untyp
 @numba.njit(cache=True, nogil=True)
 def _perform(xy, down, step_s, n_letters, height, p, seed):  # type: ignore[no-untyped-def]
     np.random.seed(seed)
-    (letter_s, letter_spread, floor, ceiling, rest_p, corner_p, rest_s, travel_s, hover_p, hover_s, hover_reach, still_s) = p
+    (
+        letter_s,
+        letter_spread,
+        floor,
+        ceiling,
+        rest_p,
+        corner_p,
+        rest_s,
+        travel_s,
+        hover_p,
+        hover_s,
+        hover_reach,
+        still_s,
+    ) = p
     n = len(xy)
     knots = np.empty((3 * n + 4000, 4))
     count = 0
@@ -138,7 +165,9 @@ def _perform(xy, down, step_s, n_letters, height, p, seed):  # type: ignore[no-u
         seconds = min(max(np.random.exponential(hover_s), 0.08), 1.3)
         count, t = _travel(knots, count, t, x0, y0, x, y, seconds, np.random.normal(0.0, 0.3))
         if np.random.random() < rest_p:
-            count, t, x0, y0 = _rest(knots, count, t, x, y, np.random.exponential(rest_s) * habit + 0.01, 0.01 * height, 0.0)
+            count, t, x0, y0 = _rest(
+                knots, count, t, x, y, np.random.exponential(rest_s) * habit + 0.01, 0.01 * height, 0.0
+            )
     elif still_before > 0.02:
         count = _append(knots, count, t, x, y, 1.0)
         count, t, x0, y0 = _rest(knots, count, t, x, y, still_before, 0.01 * height, 1.0)
@@ -162,14 +191,18 @@ def _perform(xy, down, step_s, n_letters, height, p, seed):  # type: ignore[no-u
             if (jumped or lifted) and gap > 0.02 * height and (jumped or gap > 0.25 * height):
                 # Travel that the tablet did not record.
                 if np.random.random() < rest_p:
-                    count, t, x, y = _rest(knots, count, t, x, y, np.random.exponential(rest_s) * habit + 0.01, 0.01 * height, 1.0)
+                    count, t, x, y = _rest(
+                        knots, count, t, x, y, np.random.exponential(rest_s) * habit + 0.01, 0.01 * height, 1.0
+                    )
                 seconds = travel_s * np.exp(np.random.normal(0.0, 0.35)) * (0.6 + 0.4 * min(gap / height, 2.0))
                 count, t = _travel(knots, count, t, x, y, px, py, max(seconds, 0.08), np.random.normal(0.0, 0.25))
                 if np.random.random() < rest_p:
-                    count, t, ax, ay = _rest(knots, count, t, px, py, np.random.exponential(rest_s) * habit + 0.01, 0.01 * height, 0.0)
+                    count, t, ax, ay = _rest(
+                        knots, count, t, px, py, np.random.exponential(rest_s) * habit + 0.01, 0.01 * height, 0.0
+                    )
                 since_rest = 0.0
             else:
-                # Slow scripts are slowed less by the camera than quick ones: a long gap in the air is not stretched in full.
+                # Travel is stretched less than writing: nobody draws in the air.
                 t += local if down[i] else local * (0.35 + 0.65 / max(stretch, 1.0))
                 since_rest += local
                 if down[i] and since_rest > 0.15:
@@ -186,15 +219,26 @@ def _perform(xy, down, step_s, n_letters, height, p, seed):  # type: ignore[no-u
                         since_rest = 0.0
                         if np.random.random() < corner_p:
                             count = _append(knots, count, t, px, py, 1.0)
-                            count, t, ax, ay = _rest(knots, count, t, px, py, np.random.exponential(rest_s) * habit + 0.01, 0.01 * height, 1.0)
+                            count, t, ax, ay = _rest(
+                                knots,
+                                count,
+                                t,
+                                px,
+                                py,
+                                np.random.exponential(rest_s) * habit + 0.01,
+                                0.01 * height,
+                                1.0,
+                            )
                             t += local
         count = _append(knots, count, t, px, py, 1.0 if down[i] else 0.0)
         x, y = px, py
     if np.random.random() < rest_p:
-        count, t, x, y = _rest(knots, count, t, x, y, np.random.exponential(2.0 * rest_s) * habit + 0.01, 0.015 * height, 1.0)
+        count, t, x, y = _rest(
+            knots, count, t, x, y, np.random.exponential(2.0 * rest_s) * habit + 0.01, 0.015 * height, 1.0
+        )
     if np.random.random() < hover_p:
         legs = 1 + int(np.random.random() < 0.35)
-        for leg in range(legs):
+        for _ in range(legs):
             reach = height * np.random.exponential(hover_reach)
             angle = np.random.uniform(0.0, 2.0 * np.pi)
             x1, y1 = x + reach * np.cos(angle), y + reach * np.sin(angle)

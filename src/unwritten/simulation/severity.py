@@ -41,7 +41,10 @@ class SimulationSettings:
         """
         values = dict(node)
         name = str(values.get("name", "measured"))
-        overrides = {key: tuple(value) if isinstance(value, list) else value for key, value in (values.get("sound") or {}).items()}
+        overrides: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value
+            for key, value in (values.get("sound") or {}).items()
+        }
         try:
             sound = replace(sound_settings(name), **overrides)
         except TypeError as error:

@@ -49,7 +49,8 @@ class LetterBank:
         for index, (writer, label) in enumerate(zip(corpus.writers, corpus.labels, strict=True)):
             grouped.setdefault(str(writer), {}).setdefault(str(label), []).append(index)
         samples = {
-            writer: {letter: np.array(found) for letter, found in letters.items()} for writer, letters in grouped.items()
+            writer: {letter: np.array(found) for letter, found in letters.items()}
+            for writer, letters in grouped.items()
         }
         return cls(corpus, letter_heights_mm(corpus), samples)
 
@@ -69,7 +70,9 @@ class LetterBank:
         """
         if not self.covers(writer, word):
             missing = "".join(sorted(set(word) - self.samples[writer].keys()))
-            raise UnwrittenError(f"writer {writer} has no sample of: {missing}; choose a word that the writer's letters cover")
+            raise UnwrittenError(
+                f"writer {writer} has no sample of: {missing}; choose a word that the writer's letters cover"
+            )
         return [int(rng.choice(self.samples[writer][letter])) for letter in word]
 
 
@@ -97,7 +100,7 @@ def _motion(xy_mm: NDArray[np.float64], pen_down: NDArray[np.bool_], word: str, 
 
 
 def join_shots(shots: Sequence[Motion], word: str, style: str = "") -> Motion:
-    """Join motions that were filmed one by one, as the benchmark joins letter clips: a cut, no gap, each shot one letter."""
+    """Join motions that were filmed one by one, as the benchmark joins letter clips: each shot a letter, no gap."""
     starts = np.concatenate(([0], np.cumsum([len(shot) for shot in shots])))
     return Motion(
         time_s=np.arange(starts[-1]) / MOTION_RATE_HZ,
@@ -105,7 +108,9 @@ def join_shots(shots: Sequence[Motion], word: str, style: str = "") -> Motion:
         pen_down=np.concatenate([shot.pen_down for shot in shots]),
         shot=np.repeat(np.arange(len(shots)), np.diff(starts)),
         word=word,
-        letter_spans_s=np.concatenate([shot.letter_spans_s + start / MOTION_RATE_HZ for shot, start in zip(shots, starts[:-1], strict=True)]),
+        letter_spans_s=np.concatenate(
+            [shot.letter_spans_s + start / MOTION_RATE_HZ for shot, start in zip(shots, starts[:-1], strict=True)]
+        ),
         writer=shots[0].writer,
         style=style or shots[0].style,
     )

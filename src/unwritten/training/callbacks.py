@@ -30,4 +30,4 @@ class WholeCheckpointIO(TorchCheckpointIO):
         path = Path(path)
         temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
         super().save_checkpoint(checkpoint, temporary, storage_options)
-        os.replace(temporary, path)
+        temporary.replace(path)

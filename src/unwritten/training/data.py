@@ -127,7 +127,8 @@ class SimulatedBatches(Dataset[Batch]):
             frames = [item_frames(item, self.pool, rate_hz) for item in plan]
             # An item must leave the network enough emission frames for its letters and the blanks between equal ones.
             fits = [
-                n for n, (item, count) in enumerate(zip(plan, frames, strict=True))
+                n
+                for n, (item, count) in enumerate(zip(plan, frames, strict=True))
                 if 2 * SUBSAMPLING * (len(item.word) + 1) <= count <= limit
             ]
             self._plan = [plan[n] for n in fits]

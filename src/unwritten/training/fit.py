@@ -97,9 +97,7 @@ def prepare(config: DictConfig) -> tuple[SimulatedData, CtcModule]:
     words = word_list("english")
     parts = (words.words, words.frequency)
     made = (simulation.camera, augment, features, loader, model.alphabet)
-    batches = SimulatedBatches(
-        Planner(training, *parts, mix, seed), training, *made, items=loader.items_per_epoch
-    )
+    batches = SimulatedBatches(Planner(training, *parts, mix, seed), training, *made, items=loader.items_per_epoch)
     held = SimulatedBatches(
         Planner(validation, *parts, mix, seed + 1), validation, *made, items=loader.validation_items
     )
@@ -112,7 +110,12 @@ def prepare(config: DictConfig) -> tuple[SimulatedData, CtcModule]:
         "optimiser",
     )
     lightning.seed_everything(seed, verbose=False)
-    about = {"protocol": str(config.protocol), "seed": seed, "simulation": simulation.name, "training": describe(training)}
+    about = {
+        "protocol": str(config.protocol),
+        "seed": seed,
+        "simulation": simulation.name,
+        "training": describe(training),
+    }
     module = CtcModule(model, optimiser, features.as_mapping(), about)
     if config.trainer.compile:
         module.network.compile()
@@ -122,7 +125,11 @@ def prepare(config: DictConfig) -> tuple[SimulatedData, CtcModule]:
 def make_trainer(config: DictConfig, run_dir: Path, checkpoints: ModelCheckpoint) -> lightning.Trainer:
     """A Lightning trainer as the configuration asks."""
     node = config.trainer
-    callbacks: list[lightning.Callback] = [checkpoints, SeedEveryEpoch(int(config.seed)), TQDMProgressBar(refresh_rate=10)]
+    callbacks: list[lightning.Callback] = [
+        checkpoints,
+        SeedEveryEpoch(int(config.seed)),
+        TQDMProgressBar(refresh_rate=10),
+    ]
     if node.ema_decay:
         callbacks.append(EMAWeightAveraging(decay=float(node.ema_decay)))
     return lightning.Trainer(
@@ -151,7 +158,11 @@ def precision(wanted: str, accelerator: str) -> str:
         return wanted
     if accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available():
         return "bf16-mixed" if torch.cuda.is_bf16_supported() else "32-true"
-    return "bf16-mixed" if torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported() else "32-true"
+    return (
+        "bf16-mixed"
+        if torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+        else "32-true"
+    )
 
 
 def make_logger(node: DictConfig, run_dir: Path, config: DictConfig) -> Logger:

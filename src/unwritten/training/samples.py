@@ -152,7 +152,9 @@ class Planner:
                 if set(word) <= letters.keys():
                     return word
         own = sorted(letters)
-        return "".join(own[int(rng.integers(len(own)))] for _ in range(int(rng.integers(2, self.mix.longest_spelled + 1))))
+        return "".join(
+            own[int(rng.integers(len(own)))] for _ in range(int(rng.integers(2, self.mix.longest_spelled + 1)))
+        )
 
 
 def item_frames(item: PlannedItem, pool: Pool, rate_hz: float) -> int:
