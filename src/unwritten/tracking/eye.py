@@ -19,6 +19,7 @@ from unwritten.types import BoolArray
 Row = tuple[float, ...]  # score, tip, axis, sigma, width and shadow: see ``Sighting.of``
 _EMPTY = Sighting.of([])
 _CARRIED_COST = 1.0  # evidence lost with each frame that a candidate is only carried by flow
+_RIVAL = 1.5  # a candidate that trails the best by less than this may still win
 _SAME = 3.0  # candidates closer than this are one, working pixels
 _KEPT_PICTURES = 12  # at most so many frames are kept whole, spread over the clip
 
@@ -87,7 +88,9 @@ class Eye:
             tip, score = last.tip[index] + shift[index], min(float(last.score[index]), 6.0)
             if error[index] > 1.0 or score < -4:
                 continue
-            refined = self._refine(planes, tip, last.axis[index]) if index < 3 and last.width[index] > 0 else None
+            # Only what may become the path is worth refining in every frame.
+            likely = last.width[index] > 0 and last.score[index] > last.score[0] - _RIVAL
+            refined = self._refine(planes, tip, last.axis[index]) if likely else None
             if refined is not None and 0.7 < refined[6] / last.width[index] < 1.4:
                 rows.append((score, *refined[1:]))
                 sure = sure or index == 0
@@ -99,7 +102,7 @@ class Eye:
         found = find_nibs(planes, self._settings)
         rows: list[Row] = []
         for tip, axis, score in zip(found.tip, found.axis, found.score, strict=True):
-            refined = self._refine(planes, tip, axis)
+            refined = self._refine(planes, tip, axis) if score > found.score[0] - 3 * _RIVAL else None
             rows.append((score - 2.0, *tip, *axis, 2.0, 0.0, -1.0) if refined is None else (score, *refined[1:]))
         return rows
 

@@ -23,6 +23,7 @@ from unwritten.tracking.planes import Planes
 _LOG = logging.getLogger(__name__)
 INDEX_TIP, INDEX_JOINT, WRIST = 8, 7, 0
 _THRESHOLD = 0.05
+_CLEAR = 9.0  # log odds after which more pictures are not asked
 
 
 class Hand(NamedTuple):
@@ -142,6 +143,8 @@ def left_evidence(images: Sequence[NDArray[np.uint8]], model: str | None = None)
     total, seen = 0.0, 0
     try:
         for image in images:
+            if abs(total) > _CLEAR:
+                break
             for sign, view in ((1, image), (-1, image[:, ::-1])):
                 hand = detect(np.ascontiguousarray(view), model)
                 if hand is not None:

@@ -31,20 +31,38 @@ class Refined(NamedTuple):
     shadow: float
 
 
-def _line(u: NDArray[np.float64], v: NDArray[np.float64]) -> tuple[float, float, float]:
-    """Robust line v = a + b u by reweighted least squares; returns a, b and the median absolute residual."""
-    weight = np.ones_like(u)
-    a = b = 0.0
-    residual = np.zeros_like(u)
-    for _ in range(5):
-        total = weight.sum()
-        mean_u, mean_v = (weight * u).sum() / total, (weight * v).sum() / total
-        spread = (weight * (u - mean_u) ** 2).sum()
-        b = (weight * (u - mean_u) * (v - mean_v)).sum() / max(spread, 1e-9)
-        a = mean_v - b * mean_u
-        residual = np.abs(v - a - b * u)
-        weight = 1 / np.maximum(residual, 0.3)
-    return a, b, float(np.median(residual))
+def _lines(
+    u: NDArray[np.float64], v: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Robust lines v = a + b u by reweighted least squares.
+
+    Args:
+        u: ``[N]``.
+        v: ``[L, N]`` one line each, NaN where there is no point.
+
+    Returns:
+        a, b and the median absolute residual, ``[L]`` each.
+    """
+    known = np.isfinite(v)
+    filled = np.where(known, v, 0.0)
+    weight = known.astype(np.float64)
+    powers = np.stack([np.ones_like(u), u, u * u])
+    for _ in range(4):
+        one, first, second = powers @ weight.T
+        value, moment = (weight * filled).sum(1), (weight * filled) @ u
+        determinant = np.maximum(one * second - first * first, 1e-9)
+        b = (one * moment - first * value) / determinant
+        a = (value - b * first) / one
+        residual = np.abs(filled - a[:, None] - b[:, None] * u)
+        weight = known / np.maximum(residual, 0.3)
+    return a, b, np.nanmedian(np.where(known, residual, np.nan), axis=1)
+
+
+def _quantile(values: NDArray[np.generic], part: float) -> float:
+    """A quantile without interpolation: several times quicker than numpy's."""
+    flat = values.ravel()
+    place = int(part * (flat.size - 1))
+    return float(np.partition(flat, place)[place])
 
 
 def _first_above(profile: NDArray[np.float64], level: NDArray[np.float64] | float) -> NDArray[np.float64]:
@@ -75,25 +93,22 @@ def refine(
     width, misfit = 0.0, 0.0
     for _ in range(2):
         view = along_shaft(fine, tip, axis, (_FIRST, 1.0, _ROWS), (-_SIDE, 1.0, 2 * _SIDE + 1), 255)
-        view = view.astype(np.float64)
         start = int(-_FIRST)
-        core = float(np.percentile(view[start + 4 : start + 36, _SIDE - 3 : _SIDE + 4], 25))
-        paper = float(np.percentile(view[: start + 30 : 2, ::4], 85))
+        core = _quantile(view[start + 4 : start + 36, _SIDE - 3 : _SIDE + 4], 0.25)
+        paper = _quantile(view[: start + 30 : 2, ::4], 0.85)
         if paper - core < 12:
             return None
         level = core + tip_level * (paper - core)
+        view = view.astype(np.float64)
         stations = np.arange(start + 8, start + 42)
-        right = _first_above(view[stations, _SIDE:], level)
-        left = _first_above(view[stations, _SIDE::-1], level)
-        u = stations + _FIRST
-        good_right, good_left = np.isfinite(right), np.isfinite(left)
-        if good_right.sum() < 8 or good_left.sum() < 8:
+        edges = np.stack([view[stations, _SIDE:], view[stations, _SIDE::-1]])
+        crossings = _first_above(edges.reshape(-1, _SIDE + 1), level).reshape(2, -1)
+        if np.isfinite(crossings).sum(1).min() < 8:
             return None
-        a_right, b_right, r_right = _line(u[good_right], right[good_right])
-        a_left, b_left, r_left = _line(u[good_left], -left[good_left])
+        (a_right, a_left), (b_right, b_left), strays = _lines(stations + _FIRST, crossings * [[1.0], [-1.0]])
         a, b = (a_right + a_left) / 2, (b_right + b_left) / 2
         width = (a_right - a_left) + 20 * (b_right - b_left)
-        misfit = max(r_right, r_left)
+        misfit = float(strays.max())
         # Along the axis from inside the cone outwards, averaged over the middle of its width.
         back = np.arange(16.0, -24.0, -0.5)
         half = max(0.2 * width, 1.0)

@@ -18,6 +18,7 @@ from unwritten.types import BoolArray
 
 _TILE = 16  # pixels of the half-size working plane
 _SEARCH = 3  # how far a tile may move between frames before it counts as changed, same pixels
+_USUAL_LUMA = 150.0
 _NEIGHBOURS = 2  # frames before and after whose change a cut must stand out from
 
 
@@ -43,11 +44,12 @@ def similarity(before: NDArray[np.uint8], after: NDArray[np.uint8]) -> float:
     first, second = (cv2.resize(x, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA) for x in (before, after))
     second = cv2.copyMakeBorder(second, _SEARCH, _SEARCH, _SEARCH, _SEARCH, cv2.BORDER_REPLICATE)
     height, width = first.shape
+    least = 6 * max(float(first.mean()), 10.0) / _USUAL_LUMA
     found = textured = 0
     for top in range(0, height - _TILE + 1, _TILE):
         for left in range(0, width - _TILE + 1, _TILE):
             tile = first[top : top + _TILE, left : left + _TILE]
-            if tile.std() < 6:
+            if tile.std() < least:
                 continue
             textured += 1
             area = second[top : top + _TILE + 2 * _SEARCH, left : left + _TILE + 2 * _SEARCH]
@@ -76,7 +78,8 @@ class ShotFinder:
         changed = False
         if not black:
             if self._last is not None and self._last.shape == luma.shape:
-                change = float(cv2.absdiff(self._last, luma).mean())
+                # As if the picture were of usual brightness, so that dim clips show their cuts too.
+                change = float(cv2.absdiff(self._last, luma).mean()) * _USUAL_LUMA / max(float(luma.mean()), 10.0)
                 # Most frames need no closer look: they change little, or as much as those before them.
                 recent = max(self._change[-_NEIGHBOURS:], default=0.0)
                 changed = self._black[-1] or change > max(self._settings.cut_change, 1.5 * recent) or change > 15
