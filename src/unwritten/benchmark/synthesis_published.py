@@ -86,7 +86,8 @@ def prepare_style(clips: Sequence[Clip], folder: Path, run: Callable[..., Iterat
 
 
 def _can_be_copied(films: Sequence[Path]) -> bool:
-    return len({_stream_headers(film) for film in films}) == 1
+    headers = {_stream_headers(film) for film in films}
+    return len(headers) == 1 and "mp4" in str(next(iter(headers))[0])  # other containers' codecs need not fit in MP4
 
 
 def _stream_headers(film: Path) -> tuple[object, ...]:

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 _SHORTEST_HOLE_S = 0.06
 # After a decoding error no hole is jitter.
 _SHORTEST_LOSS_S = 0.005
+# Blocks that overlap by more than this were joined badly; by more than the other, the clock was restarted.
+_SHORTEST_OVERLAP_S, _LONGEST_OVERLAP_S = 0.01, 0.2
 # A hole longer than this is a broken clock, not silence.
 _LONGEST_HOLE_S = 600.0
 
@@ -34,6 +36,7 @@ class StreamDecoder:
         self._resampler: Resampler | None = None
         self._next_s = 0.0
         self._late_s = 0.0
+        self._held = np.zeros(0, np.float32)
 
     def run(self, container: InputContainer, stream: AudioStream) -> str:
         """Decode everything that decodes; returns the first fault, empty when there was none."""
@@ -84,18 +87,30 @@ class StreamDecoder:
         hole_s = 0.0 if time_s is None else time_s - self._next_s
         shortest_s = _SHORTEST_LOSS_S if after_error else _SHORTEST_HOLE_S
         if shortest_s < hole_s < _LONGEST_HOLE_S:
-            silence = np.zeros(round(hole_s * frame.sample_rate), np.float32)
-            self._blocks.append(self._resampler.push(silence))
+            self._push(np.zeros(round(hole_s * frame.sample_rate), np.float32))
             self._next_s += hole_s
             self.hole_after_error_s += hole_s if after_error else 0.0
-        elif time_s is not None and abs(hole_s) >= _LONGEST_HOLE_S:
-            self._next_s = time_s
-        self._blocks.append(self._resampler.push(mono))
+        elif -_LONGEST_OVERLAP_S < hole_s < -_SHORTEST_OVERLAP_S:
+            # The older block gives way: where films were joined it ends in the next encoder's run-in.
+            kept = max(0, len(self._held) + round(hole_s * frame.sample_rate))
+            self._next_s -= (len(self._held) - kept) / frame.sample_rate
+            self._held = self._held[:kept]
+        elif abs(hole_s) >= _LONGEST_HOLE_S:
+            self._next_s += hole_s
+        self._push(mono)
         self._next_s += len(mono) / frame.sample_rate
+
+    def _push(self, samples: NDArray[np.float32]) -> None:
+        """Hold back one block: the next one's time stamp may cut it short."""
+        assert self._resampler is not None
+        self._blocks.append(self._resampler.push(self._held))
+        self._held = samples
 
     def _flush(self) -> None:
         if self._resampler is not None:
+            self._blocks.append(self._resampler.push(self._held))
             self._blocks.append(self._resampler.finish())
+            self._held = np.zeros(0, np.float32)
             self._resampler = None
 
     def finish(self, trim_at_s: float | None) -> NDArray[np.float32]:
