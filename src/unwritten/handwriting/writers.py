@@ -18,6 +18,8 @@ from unwritten.errors import UnwrittenError
 from unwritten.handwriting.glyphs import Glyph, Targets, alphabet
 from unwritten.handwriting.hand import minimum_jerk, passage_durations, power_law_times
 from unwritten.handwriting.plan import Plan, plan_word
+from unwritten.handwriting.retrace import retrace_word
+from unwritten.handwriting.written import WrittenWord
 from unwritten.types import Strokes
 
 ALPHABET_OF_STYLE = {"standard": "print", "print": "print", "cursive": "cursive", "retrace": "print"}
@@ -89,19 +91,6 @@ class Hand:
     delays_dots: bool
 
 
-@dataclass(frozen=True)
-class WrittenWord:
-    """A word as it was written and when each letter was.
-
-    Attributes:
-        strokes: the pen's path.
-        letter_spans_s: ``[n, 2]`` start and end of each letter in seconds, dots and crosses added later apart.
-    """
-
-    strokes: Strokes
-    letter_spans_s: NDArray[np.float64]
-
-
 class SimulatedWriter:
     """A writer of ``style`` (``standard`` or ``print``, ``cursive``, ``retrace``) whose hand ``seed`` decides.
 
@@ -152,7 +141,8 @@ class SimulatedWriter:
         rng = _generator(self.seed, self.style, f"word {take} {word}")
         glyphs = [self.own_glyph(letter) for letter in word]
         plan = plan_word(word, glyphs, self.hand, self.settings, rng)
-        return self._perform(plan, word, rng)
+        written = self._perform(plan, word, rng)
+        return retrace_word(written, rng) if self.style == "retrace" else written
 
     def own_glyph(self, letter: str) -> Glyph:
         """This writer's way to write ``letter``."""
