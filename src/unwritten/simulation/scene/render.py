@@ -90,7 +90,8 @@ def render(
 ) -> Iterator[Frame]:
     """Pictures of a hand that moves a pen along a track; the tip lies exactly at ``track.tip_px``.
 
-    The tip is the point where the axis of the pen meets the outline of its end. Frames are made one by one, so memory
+    The tip is the point where the axis of the pen meets the outline of its end; of a bare finger it is the middle of the
+    fingertip's round end. Frames are made one by one, so memory
     does not grow with the clip. The same seed gives the same pictures.
 
     Args:

@@ -214,6 +214,6 @@ class Shot:
                 )
                 if drawn is not None:
                     paste(picture, smear(drawn[0], motion), drawn[1])
-                if hand is not None:
-                    paste(picture, smear(hand[0][1], 0.7 * motion), hand[1])
+            if hand is not None:
+                paste(picture, smear(hand[0][1], 0.7 * motion), hand[1])
         return np.asarray(cv2.multiply(picture, self.light, scale=self.brightest / 255), np.uint8)

@@ -1,0 +1,141 @@
+"""Where the joints of a hand are: a fist around a pen, or a pointing finger.
+
+Reference view: that of the benchmark's clips. The origin is the tip of the pen (or finger), millimetres, x right, y
+**down**; the camera looks across the table at a right-handed writer, the shaft runs from the tip along
+``REFERENCE_SHAFT_RAD`` and the forearm leaves to the right.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+REFERENCE_SHAFT_RAD = -1.194  # measured on the benchmark's clips: up and to the right
+_SPREAD_MM = 2.2
+
+# The grip. Joints: x, y, height over the paper, radius.
+_INDEX = ((8, -134, 44, 13.5), (-20, -96, 42, 11.5), (-3, -64, 33, 9.0), (7, -40, 24, 7.0))
+_MIDDLE = ((22, -140, 40, 14.0), (-17, -72, 27, 11.0), (6, -44, 19, 8.5), (25, -27, 10, 7.0))
+_RING = ((2, -84, 22, 13.0), (16, -50, 12, 10.0), (40, -35, 6, 8.0))
+_LITTLE = ((48, -78, 14, 13.0), (50, -48, 8, 9.5), (64, -40, 5, 7.5))
+_THUMB = ((92, -104, 36, 19.0), (76, -80, 42, 16.0), (49, -52, 42, 13.0), (21, -34, 34, 9.5))
+_PALM = ((40, -122, 36, 23.0), (84, -108, 33, 25.0))
+_HEEL = ((58, -66, 14, 14.0), (112, -92, 20, 20.0))
+_HOLLOW = ((26, -104, 6, 30.0), (60, -78, 4, 26.0))  # the inside of the fist, seen between thumb and fingers
+
+# The pointing hand, palm to the camera. Joints: distance from the fingertip, distance across, height, radius.
+_POINTER = ((88, 0, 22, 11.0), (48, 0, 24, 9.4), (24, 0, 24, 8.4), (7.2, 0, 22, 7.2))
+_FOLDED = (
+    ((88, 57, 14, 10.0), (74, 55, 26, 9.2), (106, 48, 30, 8.0)),
+    ((88, 40, 16, 11.0), (66, 39, 30, 10.2), (108, 34, 34, 8.8)),
+    ((86, 20, 18, 11.0), (63, 20, 31, 10.6), (108, 18, 35, 9.0)),
+)
+_POINTING_THUMB = ((158, 0, 18, 19.0), (132, -16, 30, 14.0), (112, 2, 42, 11.0), (96, 24, 44, 9.0))
+_POINTING_PALM = (((100, 4, 10, 17.0), (166, 14, 10, 20.0)), ((100, 46, 8, 17.0), (166, 34, 8, 21.0)),
+                  ((104, 24, 9, 20.0), (170, 25, 9, 24.0)))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Limb:
+    """A chain of tapered capsules.
+
+    Attributes:
+        joints: ``[n, 4]`` x, y, height over the paper and radius, millimetres.
+        blend_mm: how far it melts into what is below.
+        creases: whether the skin folds at its joints.
+    """
+
+    joints: NDArray[np.float64]
+    blend_mm: float = 0.0
+    creases: bool = False
+
+
+@dataclass(frozen=True)
+class Pose:
+    """A hand.
+
+    Attributes:
+        limbs: everything behind the pen, from the arm to the front.
+        thumb: before the pen; its root melts into the palm.
+        wrist: ``[2]`` where hand and forearm meet.
+        direction: ``[2]`` unit vector along the forearm, away from the hand.
+        girth: how thick this person's hand is, 1 on average.
+    """
+
+    limbs: tuple[Limb, ...]
+    thumb: Limb
+    wrist: NDArray[np.float64]
+    direction: NDArray[np.float64]
+    girth: float
+
+
+def _jitter(joints: object, rng: np.random.Generator, girth: float, spread: float = _SPREAD_MM) -> NDArray[np.float64]:
+    points = np.array(joints, np.float64)
+    points[:, :2] += rng.normal(0, 1, (len(points), 2)) * spread * np.linspace(1, 0.4, len(points))[:, None]
+    points[:, 3] *= girth
+    return points
+
+
+def _arm(start: NDArray[np.float64], direction: NDArray[np.float64], wrist_mm: float, girth: float) -> Limb:
+    wrist = start[:2] + wrist_mm * direction
+    return Limb(
+        np.array(
+            [
+                [*start[:2], 30, 23 * girth],
+                [*wrist, 27, 20 * girth],
+                [*(wrist + 90 * direction), 30, 27 * girth],
+                [*(wrist + 600 * direction), 34, 40 * girth],
+            ]
+        ),
+        6,
+    )
+
+
+def grip(rng: np.random.Generator) -> Pose:
+    """A fist around a pen: thumb before it, the other fingers behind."""
+    girth = rng.uniform(0.88, 1.12)
+    angle = rng.uniform(-0.62, -0.08)
+    direction = np.array([np.cos(angle), np.sin(angle)])
+    palm = _jitter(_PALM, rng, girth)
+    limbs = [
+        _arm(palm[1], direction, 38, girth),
+        Limb(palm, 10),
+        Limb(_jitter(_HEEL, rng, girth), 8),
+        Limb(_jitter(_HOLLOW, rng, girth)),
+        *(Limb(_jitter(finger, rng, girth), 0, True) for finger in (_LITTLE, _RING, _MIDDLE)),
+        Limb(_jitter(_INDEX, rng, girth), 3, True),
+        Limb(np.array([[*palm[0, :2], 38, 20 * girth], [8, -134, 42, 13 * girth]]), 6),
+        Limb(np.array([[88, -106, 30, 17 * girth], [72, -80, 30, 13 * girth]]), 8),
+    ]
+    thumb = Limb(_jitter(_THUMB, rng, girth, 0.7 * _SPREAD_MM), 0, True)
+    return Pose(tuple(limbs), thumb, palm[1, :2] + 38 * direction, direction, girth)
+
+
+def pointing(rng: np.random.Generator) -> Pose:
+    """A fist with the index finger stretched out; the middle of the fingertip's round end, which hand models call the tip,
+    is exactly at the origin."""
+    girth = rng.uniform(0.9, 1.1)
+    along = np.array([np.cos(REFERENCE_SHAFT_RAD), np.sin(REFERENCE_SHAFT_RAD)])
+    across = np.array([-along[1], along[0]])
+
+    def placed(joints: object, spread: float = 1.2) -> NDArray[np.float64]:
+        points = _jitter(joints, rng, girth, spread)
+        points[:, :2] = points[:, :1] * along + points[:, 1:2] * across
+        return points
+
+    bend = rng.uniform(-0.25, 0.25)
+    direction = np.cos(bend) * along + np.sin(bend) * across
+    start = 168 * along + 26 * across
+    pointer = placed(_POINTER)
+    pointer[-1, :2] = 0.0
+    wrist = np.array([[*start, 2, 25 * girth], [*(start + 30 * direction), 4, 26 * girth],
+                      [*(start + 110 * direction), 10, 33 * girth], [*(start + 600 * direction), 12, 46 * girth]])  # fmt: skip
+    limbs = (
+        Limb(wrist, 6),
+        *(Limb(placed(part), 12) for part in _POINTING_PALM),
+        Limb(pointer, 3, True),
+        *(Limb(placed(finger), 0, True) for finger in _FOLDED),
+    )
+    return Pose(limbs, Limb(placed(_POINTING_THUMB), 0, True), start + 24 * direction, direction, girth)
