@@ -46,8 +46,8 @@ def test_the_lists_of_each_length_are_the_whole_list() -> None:
 
 def test_the_same_settings_give_the_same_list() -> None:
     one, other = (
-        word_list(settings=WordListSettings(language="de")),
-        word_list(settings=WordListSettings(language="de")),
+        word_list(settings=WordListSettings(language="de", wordlist="small")),
+        word_list(settings=WordListSettings(language="de", wordlist="small")),
     )
     assert one.words == other.words and np.array_equal(one.frequency, other.frequency)
 
@@ -65,19 +65,19 @@ def test_the_stoplist_takes_out_what_is_no_plain_word_and_nothing_else() -> None
     ("keep", "fünf", "funf"),
 ])  # fmt: skip
 def test_accents_are_dropped_folded_or_kept(accents: str, has: str, lacks: str) -> None:
-    words = word_list(settings=WordListSettings(language="de", accents=accents))  # type: ignore[arg-type]
+    words = word_list(settings=WordListSettings(language="de", wordlist="small", accents=accents))  # type: ignore[arg-type]
     assert has in words and lacks not in words
 
 
 def test_words_that_fold_to_one_add_their_frequencies() -> None:
-    fold = word_list(settings=WordListSettings(language="fr", accents="fold"))
-    keep = word_list(settings=WordListSettings(language="fr", accents="keep"))
+    fold = word_list(settings=WordListSettings(language="fr", wordlist="small", accents="fold"))
+    keep = word_list(settings=WordListSettings(language="fr", wordlist="small", accents="keep"))
     assert fold.frequency_of("a") == 0  # one letter is too short
     assert fold.frequency_of("ou") == pytest.approx(keep.frequency_of("ou") + keep.frequency_of("où"))
 
 
 def test_scripts_with_marks_count_letters_and_not_code_points() -> None:
-    words = word_list(settings=WordListSettings(language="hi", accents="keep"))
+    words = word_list(settings=WordListSettings(language="hi", wordlist="small", accents="keep"))
     assert "नहीं" in words.of_length(2)
 
 
