@@ -52,7 +52,8 @@ def decode(
 ) -> Decoded:
     """Read one clip.
 
-    With a lexicon the posterior over its words is exact. Without one, all strings of ``n`` letters (or of any number)
+    With a lexicon the posterior over its words is exact. Without one (or with an open vocabulary and a lexicon that has
+    no word of ``n`` letters) all strings of ``n`` letters (or of any number)
     are possible. A clip of one letter (``n`` = 1) has all letters of the alphabet as its lexicon, whatever was given.
 
     Args:
@@ -63,7 +64,7 @@ def decode(
 
     Raises:
         UnwrittenError: emissions that are not finite, not normalised, of another width or without frames; a clip
-            shorter than its word; a lexicon without words of n letters, or of another alphabet.
+            shorter than its word; a closed lexicon without words of n letters, or of another alphabet.
     """
     settings = settings or DecodingSettings()
     alphabet = Alphabet(settings.alphabet)
@@ -79,6 +80,8 @@ def decode(
             f"lexicon: its alphabet {lexicon.alphabet.letters!r} is not the emissions' {alphabet.letters!r}; "
             "build it with that one"
         )
+    if lexicon is not None and settings.open_vocabulary and n is not None and not (lexicon.lengths == n).any():
+        lexicon = None  # a name longer than every word of the list
     if lexicon is None:
         belief = beliefs.over_strings(emissions, alphabet, n, settings)
         possible = _label_rows(alphabet, [word for word, _ in belief.candidates])
