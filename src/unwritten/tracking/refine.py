@@ -55,7 +55,8 @@ def _lines(
         a = (value - b * first) / one
         residual = np.abs(filled - a[:, None] - b[:, None] * u)
         weight = known / np.maximum(residual, 0.3)
-    return a, b, np.nanmedian(np.where(known, residual, np.nan), axis=1)
+    ordered = np.sort(np.where(known, residual, np.inf), axis=1)
+    return a, b, ordered[np.arange(len(v)), known.sum(1) // 2]
 
 
 def _quantile(values: NDArray[np.generic], part: float) -> float:

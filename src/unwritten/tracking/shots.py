@@ -39,10 +39,10 @@ def similarity(before: NDArray[np.uint8], after: NDArray[np.uint8]) -> float:
     do not matter, and a moving hand costs only its own fast tiles. Plain paper says nothing and is left out.
 
     Args:
-        before, after: luma uint8 ``[h, w]`` of the same size.
+        before, after: luma uint8 of the same size, half that of the working plane.
     """
-    first, second = (cv2.resize(x, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA) for x in (before, after))
-    second = cv2.copyMakeBorder(second, _SEARCH, _SEARCH, _SEARCH, _SEARCH, cv2.BORDER_REPLICATE)
+    first = before
+    second = cv2.copyMakeBorder(after, _SEARCH, _SEARCH, _SEARCH, _SEARCH, cv2.BORDER_REPLICATE)
     height, width = first.shape
     least = 6 * max(float(first.mean()), 10.0) / _USUAL_LUMA
     found = textured = 0
@@ -74,12 +74,16 @@ class ShotFinder:
             luma: uint8 ``[h, w]``, full range.
         """
         black = is_black(luma, self._settings.black_level)
+        # Half the size halves the noise, and what is left to do.
+        luma = cv2.resize(luma, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)
         change, kept = 0.0, 1.0
         changed = False
         if not black:
             if self._last is not None and self._last.shape == luma.shape:
-                # As if the picture were of usual brightness, so that dim clips show their cuts too.
-                change = float(cv2.absdiff(self._last, luma).mean()) * _USUAL_LUMA / max(float(luma.mean()), 10.0)
+                # As if both were of usual brightness: dim clips show their cuts too, and a flickering lamp is no cut.
+                mean, last_mean = (max(float(plane.mean()), 10.0) for plane in (luma, self._last))
+                last = cv2.convertScaleAbs(self._last, alpha=float(np.clip(mean / last_mean, 0.7, 1.4)))
+                change = float(cv2.absdiff(last, luma).mean()) * _USUAL_LUMA / mean
                 # Most frames need no closer look: they change little, or as much as those before them.
                 recent = max(self._change[-_NEIGHBOURS:], default=0.0)
                 changed = self._black[-1] or change > max(self._settings.cut_change, 1.5 * recent) or change > 15
