@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -26,6 +29,7 @@ from unwritten.benchmark.protocols import (
     without_letters,
 )
 from unwritten.benchmark.splits import SplitSettings, crossing_groups, split
+from unwritten.benchmark.splits_search import search
 from unwritten.benchmark.words import word_list
 from unwritten.config import settings_from
 from unwritten.errors import UnwrittenError, UsageError
@@ -127,6 +131,25 @@ def test_words_that_share_letters_can_only_be_split_by_leaving_some_out() -> Non
     assert {word for word, part in zip(words, found.part, strict=True) if not part} == {"not", "ant", "onto"}
     assert found.part[0] == found.part[1] != found.part[3] == found.part[4]
     assert crossing_groups(groups, found.part) == ()
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.data())
+def test_annealing_keeps_as_many_items_as_trying_everything(data: st.DataObject) -> None:
+    n_units = data.draw(st.integers(2, 6))
+    unit_sets = st.sets(st.integers(0, n_units - 1), min_size=1, max_size=3).map(sorted)
+    members = [*data.draw(st.lists(unit_sets, min_size=1, max_size=12)), [n_units - 1]]
+    counts, shares = np.ones((1, len(members))), np.array([0.5, 0.5])
+
+    def kept(part: Sequence[int]) -> int:
+        sides = Counter(part[units[0]] for units in members if len({part[unit] for unit in units}) == 1)
+        total = sum(sides.values())
+        fits = all(abs(sides[side] - total / 2) <= 0.25 * total / 2 + 1 + 1e-9 for side in (0, 1))
+        return total if fits else -1
+
+    best = max(kept(part) for part in product((0, 1), repeat=n_units))
+    found = search(members, counts, counts[0], shares, tolerance=0.25, seed=0, steps=2000)
+    assert (-1 if found is None else kept(found.tolist())) == best
 
 
 @pytest.mark.parametrize("settings_", [

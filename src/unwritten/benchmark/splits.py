@@ -6,6 +6,7 @@ one word, several letter clips and one writer. Then either everything that hangs
 
 The programme follows the splits of the Perception Test (V. Pătrăucean et al., 2023, arXiv:2305.13786), whose groups
 stay whole and whose attributes keep within 25 % of their target; it is solved by HiGHS through ``scipy.optimize.milp``.
+Where HiGHS cannot finish because items belong to many groups, annealing looks for a better split than it has found.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
 
+from unwritten.benchmark.splits_search import search
 from unwritten.errors import UnwrittenError
 
 LEFT_OUT = ""
+_INFEASIBLE = 2  # scipy.optimize.milp's status of a programme that has no solution
 
 
 @dataclass(frozen=True)
@@ -91,13 +94,18 @@ def split(groups: Sequence[Sequence[str]], attributes: Sequence[Sequence[str]], 
         units = [(root,) for root in _connected(groups)]
     programme = _Programme(units, attributes, settings)
     result = programme.solve()
-    if result.x is None:
+    part = programme.parts(result.x) if result.x is not None else ()
+    proven = result.status == 0
+    if not programme.single and not proven and result.status != _INFEASIBLE:
+        other = programme.search()
+        if len(other) - other.count(LEFT_OUT) > len(part) - part.count(LEFT_OUT):
+            part = other
+    if not part:
         raise UnwrittenError(_why_impossible(programme, result, units))
-    part = programme.parts(result.x)
     crossing = crossing_groups(groups, part)
     if crossing:
         raise UnwrittenError(f"split: the solver let {crossing[0]} cross; raise tolerance or change seed")
-    return Split(part, programme.deviation(part), proven=result.status == 0)
+    return Split(part, programme.deviation(part), proven)
 
 
 def crossing_groups(groups: Sequence[Sequence[str]], part: Sequence[str]) -> tuple[str, ...]:
@@ -188,6 +196,12 @@ class _Programme:
                 if result.x is not None:
                     return result
         return self._milp(lower, upper)
+
+    def search(self) -> tuple[str, ...]:
+        """The part of each item by annealing; empty when no split that fits was met."""
+        items = self.counts[self.labels.index("all items")]
+        unit_part = search(self.members, self.counts, items, self.shares, self.settings.tolerance, self.settings.seed)
+        return () if unit_part is None else self.parts(np.eye(len(self.names))[unit_part].ravel())
 
     def nearest(self) -> OptimizeResult:
         """The split that misses the shares by the fewest items in total, beyond the tolerance."""
