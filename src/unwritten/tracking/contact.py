@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unwritten.types import FloatArray, Track
 
-_SWITCHES_PER_S = 4.0  # pen lifts and landings; UNIPEN's words with hover have 4.5 a second
+_FORGETS_PER_S = 8.0  # gives 2.6 lifts and landings a second; UNIPEN's words with hover have 4.5, many of them brief
 _DOWN = 0.8  # share of the time that the pen is down in handwriting with its hover (UNIPEN: 0.83)
 
 
@@ -20,20 +20,20 @@ def smooth_log_odds(log_odds: FloatArray, time_s: FloatArray) -> NDArray[np.floa
     count = len(log_odds)
     if not count:
         return np.zeros(0)
-    prior = np.array([1 - _DOWN, _DOWN])
+    usual = np.array([1 - _DOWN, _DOWN])
     emission = np.stack([np.ones(count), np.exp(np.clip(log_odds, -12, 12))], 1)
-    switch = 0.5 * (1 - np.exp(-2 * _SWITCHES_PER_S * np.diff(time_s, prepend=time_s[0])))
+    # Over a step the state stays as it is with this weight and is drawn afresh, as is usual, with the rest.
+    stay = np.exp(-_FORGETS_PER_S * np.diff(time_s, prepend=time_s[0]))
     forward, backward = np.zeros((count, 2)), np.ones((count, 2))
-    state = prior
+    state = usual
     for index in range(count):
-        state = state * (1 - switch[index]) + state[::-1] * switch[index] if index else state
-        state = state * emission[index]
+        state = (stay[index] * state + (1 - stay[index]) * usual) * emission[index]
         state = state / state.sum()
         forward[index] = state
     message = np.ones(2)
     for index in range(count - 1, 0, -1):
         message = message * emission[index]
-        message = message * (1 - switch[index]) + message[::-1] * switch[index]
+        message = stay[index] * message + (1 - stay[index]) * float(usual @ message)
         message = message / message.sum()
         backward[index - 1] = message
     both = forward * backward
