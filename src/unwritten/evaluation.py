@@ -80,6 +80,7 @@ def evaluate(config: DictConfig) -> list[Score]:
             )
             print(f"holds whichever of the two is truly better, lies above {-100 * float(config.fusion_margin):+g}.")
             print(format_fusion(analysis.fusion))
+    sys.stdout.flush()
     for line in problems.lines():
         print(f"evaluate.py: {line}", file=sys.stderr)
     print(f"\n{run_dir}: answers.parquet, scores.json, analysis.json", file=sys.stderr)
@@ -145,8 +146,8 @@ def read_all(config: DictConfig, run_dir: Path) -> tuple[pd.DataFrame, Problems]
     modality = config.modality
     if modality is not None and modality not in MODALITIES:
         raise UsageError(f"modality={modality}: known are {', '.join(MODALITIES)}")
+    jobs = load_jobs(config)  # first: it is quick, and what is wrong with it shows before the benchmark is made
     clips = load_benchmark(config.benchmark, int(config.seed))
-    jobs = load_jobs(config)
     asked: list[tuple[str, str, str]] = []
     answers: list[Answer] = []
     unknown: list[str] = []

@@ -118,5 +118,9 @@ def task(program: str, function: Callable[[DictConfig], Any]) -> Callable[[DictC
         except UnwrittenError as error:
             print(f"{program}: {one_line(error)}", file=sys.stderr)
             raise SystemExit(error.exit_status) from error
+        except BrokenPipeError as error:
+            # Whoever read the table has seen enough of it; the files are written.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(1) from error
 
     return run

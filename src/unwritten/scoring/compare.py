@@ -136,7 +136,7 @@ def as_reader_modality(table: pd.DataFrame) -> pd.DataFrame:
 def fusion_effects(
     table: pd.DataFrame, settings: IntervalSettings | None = None, margin: float = MARGIN
 ) -> list[FusionEffect]:
-    """What sound and picture together add to the better of the two, for every reader that was asked all three.
+    """What sound and picture together add to the better of the two, for every reader asked all three that looks.
 
     Args:
         table: a cleaned answers table.
@@ -147,9 +147,11 @@ def fusion_effects(
     scored = item_scores(by_source(table))
     effects = []
     for (benchmark, protocol, reader), rows in scored.groupby(["benchmark", "protocol", "reader"], sort=False):
-        if set(rows["modality"]) != set(MODALITIES):
+        if set(rows["modality"]) != set(MODALITIES) or str(reader).startswith("blind-"):
             continue
         for style, own in with_all(rows):
+            if style != "all" and len(set(rows["style"])) == 1:
+                continue
             wide = own.pivot_table(index="item", columns="modality", values="ola").reindex(columns=list(MODALITIES))
             wide = wide.dropna().sort_index()
             if wide.empty:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from unwritten.scoring.compare import Comparison, FusionEffect
 from unwritten.scoring.scores import Score
 
-_HEADINGS = ("reader", "modality", "style", "n", "OLA %", "95 % interval", "words %", "edit %", "top-5 %", "failed")
+_MEASURES = ("above chance", "edit", "words", "top-5")
 
 
 def format_scores(scores: Sequence[Score]) -> str:
@@ -18,14 +18,16 @@ def format_scores(scores: Sequence[Score]) -> str:
     out = []
     for (benchmark, protocol), rows in blocks.items():
         out.append(f"{benchmark}, protocol {protocol}")
-        # One style needs no lines of its own beside the total.
-        styles = {row.style for row in rows if row.style != "all"}
-        shown = [row for row in rows if row.style == "all" or len(styles) > 1]
-        out.append(format_table(_HEADINGS, [_cells(row) for row in shown]))
-        given = sorted({row.given for row in rows if row.given})
-        if any(row.ola_low is not None for row in rows):
-            crossed = "Intervals cross words with the letter clips and writers that they share"
-            out.append(crossed + (f", {' or '.join(given)}." if given else "."))
+        styles = list(dict.fromkeys(row.style for row in rows if row.style != "all"))
+        # One style needs no column of its own beside the total.
+        styles = styles if len(styles) > 1 else []
+        by_style = {(row.reader, row.modality, row.style): row for row in rows}
+        totals = [row for row in rows if row.style == "all"]
+        headings = ("reader", "modality", "n", "OLA %", "95 % interval", *styles, *_MEASURES, "failed")
+        out.append(format_table(headings, [_cells(row, styles, by_style) for row in totals]))
+        if any(row.ola_low is not None for row in totals):
+            given = sorted({row.given for row in totals if row.given})
+            out.append("Intervals cross words with what they share" + (f", {' or '.join(given)}." if given else "."))
         out.append("")
     return "\n".join(out).rstrip()
 
@@ -84,17 +86,19 @@ def _is_word(cell: str) -> bool:
     return not cell[:1].isdigit() and cell[:1] not in "+-" and cell != ""
 
 
-def _cells(score: Score) -> list[str]:
+def _cells(score: Score, styles: Sequence[str], by_style: Mapping[tuple[str, str, str], Score]) -> list[str]:
     interval = "" if score.ola_low is None else f"{100 * score.ola_low:.1f} .. {100 * (score.ola_high or 0):.1f}"
+    own = [by_style.get((score.reader, score.modality, style)) for style in styles]
     return [
         score.reader,
         score.modality,
-        score.style,
         "" if score.n is None else str(score.n),
         f"{100 * score.ola:.1f}",
         interval,
-        _percent(score.word_accuracy),
+        *(_percent(None if row is None else row.ola) for row in own),
+        _percent(score.corrected_ola),
         _percent(score.edit_similarity),
+        _percent(score.word_accuracy),
         _percent(score.top5),
         "" if score.failed is None else str(score.failed),
     ]
