@@ -63,6 +63,16 @@ def test_a_folder_can_move_with_its_manifest(tmp_path: Path) -> None:
     assert entry.clip.files["av"] == tmp_path / "there/words/standard/cat.mp4"
 
 
+def test_links_keep_their_names(tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store/5f3a").write_text("sound")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/a-1.mp3").symlink_to(tmp_path / "store/5f3a")
+    write_manifest(tmp_path / "list", [Item(clip) for clip in find_clips(tmp_path / "data")])
+    (entry,) = read_manifest(tmp_path / "list")
+    assert entry.clip.files["audio"].name == "a-1.mp3"
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     st.text(alphabet="abcxyzé", min_size=1, max_size=6),

@@ -177,10 +177,12 @@ def _row(item: Item, folder: Path) -> dict[str, Any]:
 
 
 def _relative(path: Path, folder: Path) -> str:
+    # The file itself may be a link into a store whose names say nothing: only its folder is resolved.
+    path = path.parent.resolve() / path.name
     try:
-        return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+        return Path(os.path.relpath(path, folder.resolve())).as_posix()
     except ValueError:  # another drive
-        return path.resolve().as_posix()
+        return path.as_posix()
 
 
 def read_manifest(path: Path | str, styles: Sequence[str] = STYLES, verify: bool = False) -> list[Item]:

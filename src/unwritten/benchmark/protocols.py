@@ -4,7 +4,7 @@
 protocol        learns from                                    is tested on                    whole between the two
 ==============  =============================================  ==============================  ======================
 ``transfer``    no labelled clip of the benchmark              every clip                      word, letter clip, writer
-``live``        letter clips, synthetic words                  live words                      word
+``live``        letter clips, synthetic words                  live words                      word, letter clip
 ``cross-style`` two styles                                     the third                       letter clip, writer
 ``closed``      synthetic words                                other words, same letter clips  word
 ==============  =============================================  ==============================  ======================
@@ -31,8 +31,8 @@ GROUPS: tuple[Group, ...] = get_args(Group)
 Attribute = Literal["style", "length", "style x length", "letter", "style x letter"]
 ATTRIBUTES: tuple[Attribute, ...] = get_args(Attribute)
 
-# The letters that the benchmark's public sample clips show: the letter a and the words above, alone and others' joins
-# are made of these; a reader whose cameras, noise or rotation were set from them has seen no other letter.
+# The letters that the public sample clips show, the letter a and the word above: a reader whose cameras, noise or
+# rotation were set from them has seen no other.
 PUBLIC_LETTERS = frozenset("above")
 
 
