@@ -179,6 +179,21 @@ def test_the_samples_get_durations_and_digests(sample_clips: Path) -> None:
     assert len({entry.digest for entry in items.values()}) == len(items) == 4
 
 
+def test_a_manifest_written_again_keeps_what_it_said_and_learns_of_new_files(
+    sample_clips: Path, tmp_path: Path
+) -> None:
+    for name in ("one.mp4", "two.mp4"):  # two takes of one letter, that only the manifest tells apart
+        (tmp_path / name).symlink_to(sample_clips / "letters/standard/a-1.mp4")
+    row = "word,style,source,av,letter_clips,letter_times_s\na,standard,letter,{}.mp4,standard/a,0.000000-1.500000\n"
+    (tmp_path / "manifest.csv").write_text(row.format("one") + row.format("two").splitlines()[1] + "\n")
+    for name in ("b-2c.mp4", "b-2c.mp3"):
+        (tmp_path / name).symlink_to(sample_clips / "letters/cursive/a-2c.mp4")
+    assert cli.main(["manifest", str(tmp_path)]) == 0
+    one, two, new = sorted(read_manifest(tmp_path, verify=True), key=lambda entry: entry.clip.word or "")
+    assert one.letter_times_s == two.letter_times_s == ((0.0, 1.5),) and one.digest
+    assert (new.clip.word, new.clip.style, new.clip.modalities) == ("b", "cursive", ("audio", "av"))
+
+
 def test_the_command_writes_and_checks_a_manifest(
     sample_clips: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
 import regex
 
-from unwritten.benchmark.manifest import letters_used, read_manifest
+from unwritten.benchmark.manifest import Item, letters_used, read_manifest
 from unwritten.benchmark.words import letters_of
 from unwritten.errors import UnwrittenError
 from unwritten.files import digest_file
@@ -81,11 +81,13 @@ class Found:
 
     Attributes:
         clips: every clip, ordered by id.
+        listed: those of them that a manifest lists, with what else it says.
         unrecognised: media files whose names say nothing.
         copies: files left out because another file of the same content claims the same name.
     """
 
     clips: tuple[Clip, ...]
+    listed: tuple[Item, ...] = ()
     unrecognised: tuple[Path, ...] = ()
     copies: tuple[Path, ...] = ()
 
@@ -110,11 +112,18 @@ def find_clips(root: Path | str, settings: ClipPatterns = ClipPatterns()) -> lis
     return list(search(root, settings).clips)
 
 
-def search(root: Path | str, settings: ClipPatterns = ClipPatterns()) -> Found:
+def search(
+    root: Path | str, settings: ClipPatterns = ClipPatterns(), passed_over: Collection[Path] = frozenset()
+) -> Found:
     """Find every clip below ``root`` and say which media files were not understood.
 
     Hidden files and folders are skipped. A clip's id is its path below ``root`` without suffix and modality mark; where
     its modalities lie in different folders, it is ``source/style/name``.
+
+    Args:
+        root: the folder.
+        settings: how names are read.
+        passed_over: files, below ``root`` as it is given, to take no notice of; a folder of nothing else is no error.
 
     Raises:
         UnwrittenError: the folder is missing or holds no clip, or two different files claim one name.
@@ -122,7 +131,7 @@ def search(root: Path | str, settings: ClipPatterns = ClipPatterns()) -> Found:
     root = Path(root)
     if not root.is_dir():
         raise UnwrittenError(f"{root}: no such folder; give the folder that holds the clips")
-    listed: list[Clip] = []
+    listed: list[Item] = []
     claims: dict[tuple[str, str, str], dict[Modality, tuple[Path, Path]]] = {}
     unrecognised: list[Path] = []
     copies: list[Path] = []
@@ -130,6 +139,8 @@ def search(root: Path | str, settings: ClipPatterns = ClipPatterns()) -> Found:
         if manifest is not None:
             listed += _listed(manifest, folder.relative_to(root), settings)
         for path in files:
+            if path in passed_over:
+                continue
             suffix = _suffix(path, settings)
             named = _read_name(path, root, *suffix, settings) if suffix else None
             if suffix and named is None:
@@ -145,8 +156,8 @@ def search(root: Path | str, settings: ClipPatterns = ClipPatterns()) -> Found:
                         f"{path}: claims the same name as {claim[named.modality][0]}; rename one of the two takes,"
                         f" or list both with ids of their own in {root / 'manifest.csv'}"
                     )
-    clips = listed + [_clip(key, claim, settings) for key, claim in claims.items()]
-    if not clips:
+    clips = [item.clip for item in listed] + [_clip(key, claim, settings) for key, claim in claims.items()]
+    if not clips and not passed_over:
         raise UnwrittenError(
             f"{root}: no clip found; names must read like a-1.mp4, a-2c_muted.mp4, above-3r.mp3 or standard/above.mp4,"
             " or a manifest.csv must list the files"
@@ -155,7 +166,7 @@ def search(root: Path | str, settings: ClipPatterns = ClipPatterns()) -> Found:
     for before, after in pairwise(clips):
         if before.id == after.id:
             raise UnwrittenError(f"{root}: two clips have the id {after.id}; rename one or change it in the manifest")
-    return Found(tuple(clips), tuple(unrecognised), tuple(copies))
+    return Found(tuple(clips), tuple(listed), tuple(unrecognised), tuple(copies))
 
 
 def _folders(root: Path, settings: ClipPatterns) -> Iterator[tuple[Path, Path | None, list[Path]]]:
@@ -171,9 +182,9 @@ def _folders(root: Path, settings: ClipPatterns) -> Iterator[tuple[Path, Path | 
             yield folder, None, [folder / entry for entry in sorted(files) if not entry.startswith(".")]
 
 
-def _listed(manifest: Path, below: Path, settings: ClipPatterns) -> list[Clip]:
-    clips = [item.clip for item in read_manifest(manifest, settings.styles)]
-    return [replace(clip, id=(below / clip.id).as_posix()) for clip in clips]
+def _listed(manifest: Path, below: Path, settings: ClipPatterns) -> list[Item]:
+    items = read_manifest(manifest, settings.styles)
+    return [replace(item, clip=replace(item.clip, id=(below / item.clip.id).as_posix())) for item in items]
 
 
 def _suffix(path: Path, settings: ClipPatterns) -> tuple[str, Modality] | None:

@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Write ``manifest.parquet`` and ``manifest.csv``, or check them."""
     from tqdm import tqdm
 
-    from unwritten.benchmark.letters import find_clips
+    from unwritten.benchmark.letters import Found, search
     from unwritten.benchmark.manifest import measure, read_manifest, write_manifest
 
     settings = patterns(arguments)
@@ -36,10 +36,16 @@ def run(arguments: argparse.Namespace) -> int:
         note = f"; {without} have no digest to compare" if without else ""
         print(f"{arguments.folder}: {len(items)} items are as listed{note}")
         return 0
-    # Names are read afresh: a manifest that is written from itself would never learn of new files.
-    clips = find_clips(arguments.folder, replace(settings, manifest=False))
+    # What manifests say stays, with the letters' times; files that they do not list are added by their names.
+    found = search(arguments.folder, settings)
+    times = {item.clip.id: item.letter_times_s for item in found.listed}
+    known = {path for item in found.listed for path in item.clip.files.values()}
+    added = search(arguments.folder, replace(settings, manifest=False), known) if known else Found(())
+    ids = {clip.id for clip in found.clips}
+    clips = [*found.clips, *(clip for clip in added.clips if clip.id not in ids)]
     with tqdm(total=len(clips), unit="clip", file=sys.stderr, disable=not sys.stderr.isatty()) as bar:
         items = measure(clips, arguments.workers, report=lambda done: bar.update())
+    items = [replace(item, letter_times_s=times.get(item.clip.id, ())) for item in items]
     path = write_manifest(arguments.output or arguments.folder, items)
     print(f"{path}: {len(items)} items")
     return 0
