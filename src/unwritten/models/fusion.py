@@ -40,12 +40,12 @@ class ModelSettings:
     alphabet: str = "abcdefghijklmnopqrstuvwxyz"
     kinematic_inputs: int = 15
     spectrogram_inputs: int = 40
-    channels: int = 128
-    audio_channels: int = 80
+    channels: int = 160
+    audio_channels: int = 64
     fused_channels: int = 128
     dilations: tuple[int, ...] = (1, 2, 4, 8, 1, 2, 4, 8)
-    audio_dilations: tuple[int, ...] = (1, 2, 4, 8, 1, 2, 4)
-    fused_dilations: tuple[int, ...] = (1, 2, 4)
+    audio_dilations: tuple[int, ...] = (1, 2, 4, 8, 1, 2)
+    fused_dilations: tuple[int, ...] = (1, 2)
     dropout: float = 0.1
     fusion: str = "early"
     video_dropout: float = 0.1

@@ -12,8 +12,9 @@ from unwritten.benchmark.words import word_list
 from unwritten.errors import UsageError
 from unwritten.features.spectrogram import SpectrogramSettings
 from unwritten.features.store import Store
-from unwritten.handwriting import load, retrace
+from unwritten.handwriting import load
 from unwritten.handwriting.corpus import HandwritingCorpus, from_strokes
+from unwritten.handwriting.retrace import retrace
 from unwritten.handwriting.writers import SimulatedWriter
 from unwritten.simulation.clips import written_by
 from unwritten.simulation.severity import SimulationSettings
