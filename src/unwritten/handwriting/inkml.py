@@ -76,7 +76,7 @@ def _sample(path: Path, traces: list[Element], formats: dict[str, _Format]) -> S
         form = formats.get(trace.get("contextRef", "").lstrip("#")) or formats[""]
         xy_mm, time_s = _points(path, trace, form)
         is_down = trace.get("type", "penDown") != "penUp"
-        start_s = 0.0
+        start_s = float(time_s[0]) if time_s is not None else 0.0
         if times:
             apart_mm = float(np.hypot(*(xy_mm[0] - places[-1][-1])))
             lifted = is_down and bool(down[-1][-1])
@@ -101,7 +101,7 @@ def _sample(path: Path, traces: list[Element], formats: dict[str, _Format]) -> S
     if (np.diff(time_s) < 0).any():
         raise UnwrittenError(f"{path}: time runs backwards within a trace; mend its T channel")
     new = np.concatenate([[True], np.diff(time_s) > 0])
-    return Strokes(time_s[new], xy_mm[new] - xy_mm[0], np.concatenate(down)[new])
+    return Strokes(time_s[new] - time_s[0], xy_mm[new] - xy_mm[0], np.concatenate(down)[new])
 
 
 def _points(path: Path, trace: Element, form: _Format) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
