@@ -207,6 +207,9 @@ def test_belief_over_time_ends_at_the_posterior_and_starts_at_the_prior(lexicon)
     assert belief[-1] == pytest.approx([last[word] for word in WORDS])
     house = belief[:, WORDS.index("house")]
     assert house[-1] > 0.99 > house[0]
+    half = log_probs[:20]  # "hou": much of the mass is still on the way, and at the end it does not count
+    last = dict(decode(half, DecodingSettings(frequency_weight=0.3), lexicon).candidates)
+    assert posterior_over_time(half, lexicon, 0.3)[-1] == pytest.approx([last[word] for word in WORDS])
     assert posterior_over_time(log_probs, lexicon, 0.3, frames=[10, 20]) == pytest.approx(belief[[10, 20]])
 
 
