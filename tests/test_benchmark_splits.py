@@ -59,7 +59,7 @@ def benchmark(words_per_length: int = 40) -> list[Clip]:
 BENCHMARK = benchmark()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_no_group_ever_crosses_a_split(data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 40))
@@ -70,7 +70,7 @@ def test_no_group_ever_crosses_a_split(data: st.DataObject) -> None:
         shares={"train": 0.6, "test": 0.4},
         tolerance=data.draw(st.sampled_from([0.1, 0.5, 2.0])),
         leave_out=data.draw(st.booleans()),
-        time_limit_s=5,
+        time_limit_s=1,
         seed=data.draw(st.integers(0, 3)),
     )
     try:
@@ -133,12 +133,12 @@ def test_words_that_share_letters_can_only_be_split_by_leaving_some_out() -> Non
     assert crossing_groups(groups, found.part) == ()
 
 
-@settings(max_examples=10, deadline=None)
-@given(st.data())
-def test_annealing_keeps_as_many_items_as_trying_everything(data: st.DataObject) -> None:
-    n_units = data.draw(st.integers(2, 6))
-    unit_sets = st.sets(st.integers(0, n_units - 1), min_size=1, max_size=3).map(sorted)
-    members = [*data.draw(st.lists(unit_sets, min_size=1, max_size=12)), [n_units - 1]]
+@pytest.mark.parametrize("seed", range(8))
+def test_annealing_keeps_as_many_items_as_trying_everything(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n_units = 7
+    members = [sorted(rng.choice(n_units, rng.integers(1, 4), replace=False).tolist()) for _ in range(14)]
+    members.append([n_units - 1])
     counts, shares = np.ones((1, len(members))), np.array([0.5, 0.5])
 
     def kept(part: Sequence[int]) -> int:
@@ -148,8 +148,8 @@ def test_annealing_keeps_as_many_items_as_trying_everything(data: st.DataObject)
         return total if fits else -1
 
     best = max(kept(part) for part in product((0, 1), repeat=n_units))
-    found = search(members, counts, counts[0], shares, tolerance=0.25, seed=0, steps=2000)
-    assert (-1 if found is None else kept(found.tolist())) == best
+    found = search(members, counts, counts[0], shares, tolerance=0.25, seed=0)
+    assert found is not None and kept(found.tolist()) == best
 
 
 @pytest.mark.parametrize("settings_", [

@@ -20,7 +20,7 @@ def search(
     shares: NDArray[np.float64],
     tolerance: float,
     seed: int,
-    steps: int = 20_000,
+    steps: int | None = None,
 ) -> NDArray[np.intp] | None:
     """Look for the assignment of units to parts that keeps the most items while every share holds.
 
@@ -31,7 +31,7 @@ def search(
         shares: ``[P]`` share of each part.
         tolerance: how far a count may lie from its share, as a part of it; one item more is allowed.
         seed: of the moves.
-        steps: how many moves are tried.
+        steps: how many moves are tried; 300 for each unit when None.
 
     Returns:
         ``[U]`` part of each unit, or None when no assignment that holds the shares was met.
@@ -56,7 +56,8 @@ def search(
     items = float(weights @ (hits == sizes[:, None]).sum(axis=1))
     energy = (10 * missed(kept) - items) / total
     best, best_items = (part.copy(), items) if missed(kept) <= 1e-9 else (None, -1.0)
-    for temperature in np.geomspace(0.03, 0.0003, steps):
+    # From moves that lose several items, or 3 % of them, down to moves that lose none.
+    for temperature in np.geomspace(max(0.03, 3 / total), 0.3 / total, steps or 300 * n_units):
         unit, to = int(rng.integers(n_units)), int(rng.integers(n_parts))
         at, rows = int(part[unit]), classes[unit]
         if to == at:
