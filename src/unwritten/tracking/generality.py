@@ -1,8 +1,8 @@
 """How far the tracker carries: rendered scenes with known truth, one condition at a time.
 
 ``python -m unwritten.tracking.generality`` renders short scenes of letters for each condition, tracks them and prints
-the share of frames whose tip lies within 1 % of the frame's diagonal; a frame without a tip counts as a miss. Conditions
-below 90 % are known failures; ``--markdown FILE`` writes the table for the documentation.
+the share of frames whose tip lies within 1 % of the frame's diagonal; a frame without a tip counts as a miss.
+Conditions below 90 % are known failures; ``--markdown FILE`` writes the table for the documentation.
 """
 
 from __future__ import annotations
@@ -152,7 +152,8 @@ def letter_path(
             strokes.append([])
         else:
             strokes[-1].append(point)
-    way, down = [], []
+    way: list[NDArray[np.float64]] = []
+    down: list[NDArray[np.bool_]] = []
     for number, stroke in enumerate(strokes):
         points = np.array(stroke) + rng.normal(0, 0.05, (len(stroke), 2))
         if number:
@@ -173,7 +174,7 @@ def letter_path(
 
 
 def make_truth(condition: Condition, rng: np.random.Generator) -> Track:
-    """True track of a scene: a rest, a few letters with travel between them, hover; placed so that it fits the picture."""
+    """True track of a scene: a rest, a few letters with travel between them, hover; placed to fit the picture."""
     time, xy, down, shot = [0.0, 0.25], [np.zeros(2), np.zeros(2)], [False, False], [0, 0]
     names = rng.choice(list(_LETTERS), condition.letters)
     left = 0.0

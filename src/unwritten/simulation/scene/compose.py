@@ -1,4 +1,7 @@
-"""Putting layers on a picture: all colours are RGB uint8, layers premultiplied RGBA, regions (left, top, right, bottom)."""
+"""Putting layers on a picture: colours are RGB uint8, layers premultiplied RGBA.
+
+A region is (left, top, right, bottom), right and bottom excluded.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,7 @@ def place(
 def warp(
     sprite: Picture, matrix: NDArray[np.float64], size: tuple[int, int], outside: int = 0
 ) -> tuple[Picture, Region] | None:
-    """Draw a sprite by an affine map into the part of a picture of ``size`` that it touches; None if it lies outside."""
+    """Draw a sprite by an affine map into the part of a picture of ``size`` that it touches; None if none."""
     height, width = sprite.shape[:2]
     corners = np.array([[0, 0], [width, 0], [0, height], [width, height]]) @ matrix[:, :2].T + matrix[:, 2]
     region = clip_region(corners.min(axis=0) - 1, corners.max(axis=0) + 1, size)

@@ -6,6 +6,7 @@ Left hands and turned cameras are that picture mirrored and turned.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import cv2
 import numpy as np
@@ -24,7 +25,8 @@ class HandPicture:
     Attributes:
         rear: uint8 ``[H, W, 4]`` premultiplied RGBA of what lies behind the pen.
         front: the same for the thumb, which lies before it.
-        follow: float32 ``[H, W]``, share of the tip's motion that each point follows: 1 at the fingertips, 0 at the arm.
+        follow: float32 ``[H, W]``, share of the tip's motion that each point follows: 1 at the fingertips,
+            0 at the arm.
     """
 
     rear: NDArray[np.uint8]
@@ -45,7 +47,7 @@ class _Field:
         joints, blend_mm, creases = limb.joints, limb.blend_mm, limb.creases
         height = np.full(self.x.shape, -50.0, np.float32)
         inside = np.full(self.x.shape, -50.0, np.float32)
-        for start, end in zip(joints[:-1], joints[1:], strict=True):
+        for start, end in pairwise(joints):
             along = end[:2] - start[:2]
             length = float(np.hypot(*along)) + 1e-6
             dx, dy = self.x - np.float32(start[0]), self.y - np.float32(start[1])
@@ -164,13 +166,13 @@ def draw_hand(
         cloth.add(Limb(np.array([[*cuff, 30, 30 * girth], [*(cuff + 550 * direction), 38, 52 * girth]])))
         beyond = (x - cuff[0]) * direction[0] + (y - cuff[1]) * direction[1]
         beyond = beyond + 3 * value_noise(small, (18 / step, 18 / step), rng)
-        paint = rng.uniform(30, 210) + rng.uniform(-45, 45, 3)
+        paint = np.clip(rng.uniform(30, 210) + rng.uniform(-45, 45, 3), 15, 235).astype(np.float32)
         folds = _shade(
             cloth,
             step,
             light,
-            np.float32(np.clip(paint, 15, 235)),
-            np.float32(np.clip(paint, 15, 235) * 0.35),
+            paint,
+            0.35 * paint,
             rng,
             2.5,
         )

@@ -1,7 +1,7 @@
 """Pens seen from the side: a profile of radii along the axis, coloured parts, shaded as a solid of revolution.
 
-A pen is drawn once per shot as a sprite that lies along +x with its tip exactly at ``Sprite.tip``; ``u`` is the distance
-from the tip along the axis and ``v`` the distance across it, both in millimetres of the paper's plane.
+A pen is drawn once per shot as a sprite that lies along +x with its tip exactly at ``Sprite.tip``; ``u`` is the
+distance from the tip along the axis and ``v`` the distance across it, both in millimetres of the paper's plane.
 """
 
 from __future__ import annotations
@@ -30,6 +30,10 @@ class Sprite:
     px_per_mm: float
 
 
+Colour = tuple[float, float, float]
+Part = tuple[float, float, Colour, float]
+
+
 @dataclass(frozen=True)
 class PenShape:
     """Shape and paint of one pen.
@@ -39,11 +43,10 @@ class PenShape:
         parts: (from mm, to mm, RGB, gloss 0 to 1) painted in this order.
         clip: (from mm, to mm, offset across in radii, half width in radii) of the dark clip, or None.
         sides: 0 for a round pen, 6 for a pencil.
-        shade: 1 for what light falls on, less for what glows through.
     """
 
     profile_mm: NDArray[np.float64]
-    parts: tuple[tuple[float, float, tuple[float, float, float], float], ...]
+    parts: tuple[Part, ...]
     clip: tuple[float, float, float, float] | None = None
     sides: int = 0
 
@@ -64,10 +67,16 @@ def _rounded(tip_mm: float, cone_mm: float, radius_mm: float, length_mm: float) 
     return np.vstack([blunt, [[cone_mm, radius_mm], [length_mm, radius_mm]]])
 
 
+def _paint(rgb: NDArray[np.float64]) -> Colour:
+    red, green, blue = (float(value) for value in rgb)
+    return red, green, blue
+
+
 def make_pen(kind: str, rng: np.random.Generator) -> PenShape:
     """A pen of one kind, its measures drawn from what is in shops."""
     radius, cone = rng.uniform(4.6, 6.2), rng.uniform(23, 31)
     length = rng.uniform(150, 185)
+    parts: tuple[Part, ...]
     if kind == "pencil":
         radius, cone, lead = rng.uniform(3.6, 4.4), rng.uniform(20, 27), rng.uniform(4.5, 7.5)
         profile = _rounded(rng.uniform(0.4, 0.7), cone, radius, length)
@@ -88,29 +97,28 @@ def make_pen(kind: str, rng: np.random.Generator) -> PenShape:
         belly = 2.6 * share**0.75 * (1 + 0.25 * np.sin(np.pi * share))
         profile = np.column_stack([hair * share, np.maximum(belly, 0.18)])
         profile = np.vstack([profile, [[hair + 0.1, 3.0], [hair + 14, radius], [length, radius]]])
-        body = np.array([1.0, 1.0, 1.0]) * rng.uniform(35, 210) + rng.uniform(-20, 20, 3)
         parts = (
             (0.0, hair, (30.0, 29.0, 33.0), 0.1),
             (hair, hair + 14, (190.0, 188.0, 184.0), 0.4),
-            (hair + 14, length, tuple(body.tolist()), 0.5),
+            (hair + 14, length, _paint(rng.uniform(35, 210) + rng.uniform(-20, 20, 3)), 0.5),
         )
         return PenShape(profile, parts)
     ring = (196.0, 196.0, 200.0)
     white = np.array([232.0, 228.0, 216.0])
-    body = tuple((white + rng.uniform(-12, 8, 3)).tolist())
+    body = _paint(white + rng.uniform(-12, 8, 3))
     if kind == "dark":
-        nib, tip = tuple((np.array([30.0, 29.0, 34.0]) * rng.uniform(0.7, 1.3)).tolist()), rng.uniform(1.5, 2.4)
+        nib, tip = _paint(np.array([30.0, 29.0, 34.0]) * rng.uniform(0.7, 1.3)), rng.uniform(1.5, 2.4)
         if rng.random() < 0.35:
-            body = tuple(rng.uniform(20, 200, 3).tolist())
+            body = _paint(rng.uniform(20, 200, 3))
         gloss = 0.35
     elif kind == "light":
-        nib, tip = tuple((white + rng.uniform(-14, 6, 3)).tolist()), rng.uniform(1.2, 2.2)
-        body = tuple(rng.uniform(30, 220, 3).tolist())
+        nib, tip = _paint(white + rng.uniform(-14, 6, 3)), rng.uniform(1.2, 2.2)
+        body = _paint(rng.uniform(30, 220, 3))
         gloss = 0.4
     else:  # metal
         nib, tip = (168.0, 168.0, 172.0), rng.uniform(0.6, 1.1)
         if rng.random() < 0.5:
-            body = tuple(rng.uniform(25, 200, 3).tolist())
+            body = _paint(rng.uniform(25, 200, 3))
         gloss = 1.0
     profile = _rounded(tip, cone, radius, length)
     parts = (
@@ -145,7 +153,7 @@ def draw_pen(pen: PenShape, px_per_mm: float, light: tuple[float, float], rng: n
         slant = np.where(u < pen.profile_mm[-2, 0] - 1.5, slant, np.clip(np.round(slant * 1.5) / 1.5, -0.92, 0.92))
     facing = np.sqrt(1 - slant**2)
     towards = slant * light[0] + facing * light[1]
-    half = np.array(light) + (0.0, 1.0)
+    half = np.array(light) + np.array([0.0, 1.0])
     half /= np.linalg.norm(half)
     glint = np.clip(slant * half[0] + facing * half[1], 0, 1)
     colour = np.zeros((rows, columns, 3), np.float32)

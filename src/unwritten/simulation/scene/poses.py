@@ -114,8 +114,10 @@ def grip(rng: np.random.Generator) -> Pose:
 
 
 def pointing(rng: np.random.Generator) -> Pose:
-    """A fist with the index finger stretched out; the middle of the fingertip's round end, which hand models call the tip,
-    is exactly at the origin."""
+    """A fist with the index finger stretched out.
+
+    The middle of the fingertip's round end, which hand models call the tip, is exactly at the origin.
+    """
     girth = rng.uniform(0.9, 1.1)
     along = np.array([np.cos(REFERENCE_SHAFT_RAD), np.sin(REFERENCE_SHAFT_RAD)])
     across = np.array([-along[1], along[0]])
@@ -130,8 +132,8 @@ def pointing(rng: np.random.Generator) -> Pose:
     start = 168 * along + 26 * across
     pointer = placed(_POINTER)
     pointer[-1, :2] = 0.0
-    wrist = np.array([[*start, 2, 25 * girth], [*(start + 30 * direction), 4, 26 * girth],
-                      [*(start + 110 * direction), 10, 33 * girth], [*(start + 600 * direction), 12, 46 * girth]])  # fmt: skip
+    way = ((0, 2, 25), (30, 4, 26), (110, 10, 33), (600, 12, 46))  # along the arm, height, radius
+    wrist = np.array([[*(start + step * direction), height, radius * girth] for step, height, radius in way])
     limbs = (
         Limb(wrist, 6),
         *(Limb(placed(part), 12) for part in _POINTING_PALM),

@@ -9,13 +9,13 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from unwritten.simulation.scene.pens import draw_pen, make_pen
+from unwritten.simulation.scene.pens import Sprite, draw_pen, make_pen
 from unwritten.simulation.scene.schedule import Schedule, make_schedule
 from unwritten.simulation.scene.settings import PENS, SURFACES, SceneSettings
 from unwritten.simulation.scene.shots import Person, Shot, reference_map
 from unwritten.simulation.scene.surface import draw_ground, draw_light
 from unwritten.simulation.scene.textures import value_noise
-from unwritten.types import Frame, Track
+from unwritten.types import FloatArray, Frame, Track
 
 _SPRITE_DETAIL = 2.0  # sprite pixels per picture pixel, so that a turned pen stays sharp
 _NOISE_BORDER_PX = 64
@@ -40,7 +40,7 @@ class _Camera:
             colour = np.dstack([value_noise(wide, (2, 2), rng) for _ in range(3)])
             self.noise = np.clip(128.5 + settings.noise * (0.85 * grain + 0.5 * colour), 0, 255).astype(np.uint8)
 
-    def to_picture(self, square_px: NDArray[np.float64]) -> NDArray[np.float64]:
+    def to_picture(self, square_px: FloatArray) -> NDArray[np.float64]:
         """Square pixels of the track -> pixels of the drawn picture; a pixel's centre is a whole number in both."""
         coded = square_px / np.array([self.ratio, 1.0])
         scale = np.asarray(self.size) / np.asarray(self.coded)
@@ -90,9 +90,9 @@ def render(
 ) -> Iterator[Frame]:
     """Pictures of a hand that moves a pen along a track; the tip lies exactly at ``track.tip_px``.
 
-    The tip is the point where the axis of the pen meets the outline of its end; of a bare finger it is the middle of the
-    fingertip's round end. Frames are made one by one, so memory
-    does not grow with the clip. The same seed gives the same pictures.
+    The tip is the point where the axis of the pen meets the outline of its end; of a bare finger it is the middle of
+    the fingertip's round end. Frames are made one by one, so memory does not grow with the clip. The same seed gives
+    the same pictures.
 
     Args:
         track: true path: positions, shots, shaft and contact. Invisible frames before a change of shot are black, short
@@ -161,7 +161,7 @@ def _open_shot(
     ground: NDArray[np.float32],
     light: NDArray[np.float32],
     person: Person,
-    pen: object,
+    pen: Sprite | None,
     settings: SceneSettings,
     rng: np.random.Generator,
 ) -> Shot:
@@ -187,4 +187,4 @@ def _open_shot(
         rest_rad,
         reach,
         settings,
-    )  # type: ignore[arg-type]
+    )

@@ -1,4 +1,7 @@
-"""What each frame of a scene shows: the pen on its way, an empty table, or nothing but black. T is the number of frames."""
+"""What each frame of a scene shows: the pen on its way, an empty table, or nothing but black.
+
+T is the number of frames.
+"""
 
 from __future__ import annotations
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import get_args
-
-from typing import Literal
+from typing import Literal, get_args
 
 Pen = Literal["dark", "light", "metal", "pencil", "brush", "finger", "random"]
 PENS: tuple[Pen, ...] = get_args(Pen)

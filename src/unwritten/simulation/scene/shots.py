@@ -32,7 +32,7 @@ class Person:
 def reference_map(
     scale: float, shaft_rad: float, left_handed: bool, origin_px: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """``[2, 3]`` map from the reference view (mm) to pixels, with the shaft along ``shaft_rad`` and mirrored for left hands."""
+    """``[2, 3]`` map from the reference view (mm) to pixels, the shaft along ``shaft_rad``, mirrored for left hands."""
     mirror = np.diag([-1.0, 1.0]) if left_handed else np.eye(2)
     reference = np.pi - REFERENCE_SHAFT_RAD if left_handed else REFERENCE_SHAFT_RAD
     turn = shaft_rad - reference
@@ -162,12 +162,12 @@ class Shot:
             cv2.warpAffine(part, stretch, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
             for part in (coarse_x, coarse_y)
         ]
-        fixed = cv2.convertMaps(maps[0], maps[1], cv2.CV_16SC2)
+        first, second = cv2.convertMaps(maps[0], maps[1], cv2.CV_16SC2)
         layers = [
-            cv2.remap(layer, *fixed, interpolation=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+            np.asarray(cv2.remap(layer, first, second, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE), np.uint8)
             for layer in (self.rear, self.front)
         ]
-        return [np.asarray(layer, np.uint8) for layer in layers], region
+        return layers, region
 
     def draw(
         self,

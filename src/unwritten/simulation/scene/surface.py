@@ -18,7 +18,7 @@ _FIXED = 4  # OpenCV's drawing takes sixteenths of a pixel
 def _polygon(size: tuple[int, int], corners_px: NDArray[np.float64]) -> NDArray[np.float32]:
     mask = np.zeros((size[1], size[0]), np.uint8)
     cv2.fillConvexPoly(mask, np.round(corners_px * 2**_FIXED).astype(np.int32), 255, cv2.LINE_AA, _FIXED)
-    return mask.astype(np.float32)[..., None] / 255
+    return np.asarray(mask[..., None] / np.float32(255), np.float32)
 
 
 def _to_picture(points_mm: NDArray[np.float64], to_canvas: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -55,7 +55,7 @@ def _print(
     px_per_mm: float,
     rng: np.random.Generator,
 ) -> None:
-    """Print a frame with lines of text, or ruled lines, on the sheet in place; ``corners`` is the sheet in millimetres."""
+    """Print a frame with lines of text, or ruled lines, on the sheet in place; ``corners`` are the sheet's, in mm."""
     ink = rng.uniform(20, 70, 3)
     left, right, top, bottom = corners[:, 0].min(), corners[:, 0].max(), corners[:, 1].min(), corners[:, 1].max()
 
@@ -111,7 +111,8 @@ def draw_ground(
 
     Args:
         size: width and height in pixels.
-        to_canvas: ``[2, 3]`` affine map from the reference view in millimetres (origin: middle of the writing) to pixels.
+        to_canvas: ``[2, 3]`` affine map from the reference view in millimetres to pixels; its origin is the middle of
+            the writing.
     """
     if settings.background:
         return background_picture(settings.background, size)

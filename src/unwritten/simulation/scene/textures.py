@@ -1,4 +1,7 @@
-"""Textures made of noise: wood, laminate, cloth, paper, a room out of focus. H and W are pixels, colours RGB 0 to 255."""
+"""Textures made of noise: wood, laminate, cloth, paper, a room out of focus.
+
+H and W are pixels, colours RGB 0 to 255.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,8 @@ _MAX_TEXTURE_PX = 1600  # coarser than a 4K frame: beyond it only grain is added
 
 
 def value_noise(size: tuple[int, int], cell_px: tuple[float, float], rng: np.random.Generator) -> Picture:
-    """Smooth noise of unit variance whose bumps are about ``cell_px`` = (wide, high); float32 ``[H, W]`` for ``size`` (W, H)."""
+    """Smooth noise of unit variance whose bumps are about ``cell_px`` (wide, high); float32 ``[H, W]`` for ``size``
+    (W, H)."""
     width, height = size
     columns, rows = (int(np.ceil(n / max(cell, 1.0))) + 3 for n, cell in zip(size, cell_px, strict=True))
     lattice = rng.standard_normal((rows, columns)).astype(np.float32)
