@@ -83,10 +83,7 @@ def test_writers_are_crossed_too() -> None:
     bootstrap = CrossedBootstrap(words, [factor], None, IntervalSettings(replicates=400))
     runs = 200
     values = np.column_stack(
-        [
-            np.clip(0.5 + rng.normal(0, 0.15, 12)[writers] + rng.normal(0, 0.1, 300), 0, 1)
-            for _ in range(runs)
-        ]
+        [np.clip(0.5 + rng.normal(0, 0.15, 12)[writers] + rng.normal(0, 0.1, 300), 0, 1) for _ in range(runs)]
     )
     hits = [interval.low <= 0.5 <= interval.high for interval in bootstrap.intervals(values, (0.0, 1.0))]
     assert 0.90 <= np.mean(hits) <= 0.99

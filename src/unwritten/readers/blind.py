@@ -112,12 +112,14 @@ class BlindReader:
             return self._guesses[length]
         rng = np.random.default_rng([self.settings.seed, zlib.crc32(item.encode()), length])
         words, weights = self._of_length(length)
+        drawn = 1 if strategy == "random" else self.settings.demonstrations
+        shares = np.cumsum(weights)
+        shown = [words[index] for index in np.searchsorted(shares, rng.random(drawn) * shares[-1], side="right")]
         if strategy == "random":
-            return str(rng.choice(words, p=weights)), ()
-        shown = [words[index] for index in rng.choice(len(words), size=self.settings.demonstrations, p=weights)]
-        shares, alphabet = letter_shares(shown, np.full(len(shown), 1 / len(shown)))
+            return shown[0], ()
+        letters, alphabet = letter_shares(shown, np.full(len(shown), 1 / len(shown)))
         # Few examples tie often; the letters of all positions together decide.
-        return _best_letters(shares + 1e-3 * shares.mean(axis=0), alphabet), ()
+        return _best_letters(letters + 1e-3 * letters.mean(axis=0), alphabet), ()
 
     def _of_length(self, length: int) -> tuple[tuple[str, ...], NDArray[np.float64]]:
         if length in self._words:
