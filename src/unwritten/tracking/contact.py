@@ -106,7 +106,8 @@ def contact_from_sound(
 ) -> NDArray[np.float64]:
     """Probability ``[T]`` that the pen is down, from the scratch above 2 kHz together with what the track knows.
 
-    Level and noise floor are taken within each shot, because they step at the joins of a synthetic word.
+    Level, noise floor and the sound's lag are taken within each shot, because they step at the joins of a synthetic
+    word.
 
     Args:
         track: the track; its ``contact`` is what video alone says.
@@ -117,9 +118,11 @@ def contact_from_sound(
     level_db, at_s = scratch_level_db(waveform, sample_rate_hz)
     if not len(level_db) or not len(track):
         return np.array(track.contact, np.float64)
-    level = np.interp(track.time_s, at_s + audio_offset_s, level_db)
-    heard = (track.time_s >= at_s[0] + audio_offset_s - 0.05) & (track.time_s <= at_s[-1] + audio_offset_s + 0.05)
     speed = speed_px_s(track)
+    # The sound of a frame: so much later on the sound's own clock.
+    heard_s = np.asarray(track.time_s) - audio_offset_s + sound_lag_s(track, level_db, at_s + audio_offset_s)
+    level = np.interp(heard_s, at_s, level_db)
+    heard = (heard_s >= at_s[0] - 0.05) & (heard_s <= at_s[-1] + 0.05)
     usual = _usual_speed(speed[track.visible])
     log_odds = np.zeros(len(track))
     for number in np.unique(track.shot):
@@ -135,9 +138,38 @@ def contact_from_sound(
         log_odds[frames] = np.where(resting, 0.1 * odds, odds)
     step_s = np.median(np.diff(track.time_s)) if len(track) > 1 else 1 / 30
     prior = np.clip(np.asarray(track.contact, np.float64), 0.02, 0.98)
-    known = 0.25 * np.log(prior / (1 - prior) * (1 - _DOWN) / _DOWN)
+    known = 0.4 * np.log(prior / (1 - prior) * (1 - _DOWN) / _DOWN)
     log_odds = min(1.0, 30.0 * float(step_s)) * (log_odds + np.where(track.visible, known, 0.0))
     return np.where(track.visible, _by_shot(track, log_odds), 0.0)
+
+
+def sound_lag_s(track: Track, level_db: FloatArray, at_s: FloatArray) -> NDArray[np.float64]:
+    """How much later than the pictures the sound of each frame's shot comes, ``[T]`` seconds, 0 where it is not clear.
+
+    The scratch is loud when the tip moves on the paper: the lag is where level and motion agree best.
+
+    Args:
+        track: tip and contact as video tells them.
+        level_db: ``[N]`` level of the scratch.
+        at_s: ``[N]`` its times on the track's clock.
+    """
+    motion = np.sqrt(speed_px_s(track)) * np.asarray(track.contact)
+    lags = np.arange(-0.15, 0.1501, 0.01)
+    best = np.zeros(len(track))
+    for number in np.unique(track.shot):
+        frames = np.flatnonzero((track.shot == number) & track.visible)
+        if len(frames) < 20 or np.std(motion[frames]) < 1e-9:
+            continue
+        agreement = np.zeros(len(lags))
+        for index, lag in enumerate(lags):
+            level = np.clip(np.interp(track.time_s[frames] + lag, at_s, level_db), -100, None)
+            if np.std(level) > 1e-6:
+                agreement[index] = np.corrcoef(level, motion[frames])[0, 1]
+        # Without a clear best the sound is taken as it comes.
+        agreement -= 0.8 * np.abs(lags)
+        if agreement.max() > 0.45:
+            best[track.shot == number] = lags[agreement.argmax()]
+    return best
 
 
 def scratch_level_db(waveform: FloatArray, sample_rate_hz: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

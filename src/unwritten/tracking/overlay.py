@@ -59,9 +59,11 @@ def _caption(image: NDArray[np.uint8], track: Track, index: int, thick: int) -> 
     state = f"{track.confidence[index]:.2f}" if track.visible[index] else "not seen"
     text = f"frame {index}  shot {int(track.shot[index]) + 1}  {state}  pen down {track.contact[index]:.2f}"
     size = image.shape[0] / 1000
-    place = (round(12 * size) + 4, image.shape[0] - round(20 * size) - 4)
-    cv2.putText(image, text, place, cv2.FONT_HERSHEY_SIMPLEX, size, (255, 255, 255), 3 * thick, cv2.LINE_AA)
-    cv2.putText(image, text, place, cv2.FONT_HERSHEY_SIMPLEX, size, (0, 0, 0), thick, cv2.LINE_AA)
+    left, bottom = round(12 * size) + 4, image.shape[0] - round(20 * size) - 4
+    (width, height), _ = cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, size, thick)
+    pad = round(6 * size) + 2
+    image[max(bottom - height - pad, 0) : bottom + pad, max(left - pad, 0) : left + width + pad] = 255
+    cv2.putText(image, text, (left, bottom), cv2.FONT_HERSHEY_SIMPLEX, size, (0, 0, 0), thick, cv2.LINE_AA)
 
 
 def write_overlay(path: Path | str, clip: Path | str, track: Track) -> Path:
