@@ -34,7 +34,7 @@ def _shots(seed: int, severity: str = "measured") -> list[Shot]:
 
 
 def test_a_recording_made_by_the_simulation_lies_among_the_others() -> None:
-    found = compare(_shots(seed=1_000), draws=5)
+    found = compare(_shots(seed=1_000), draws=4)
     assert found.real_accuracy <= found.simulated_accuracy.max() + 0.05
     assert found.real_distance <= 1.5 * found.simulated_distance.max()
 
@@ -44,7 +44,7 @@ def test_sound_of_another_kind_is_told_apart() -> None:
     shots = []
     for shot in _shots(seed=1_000):  # white noise as loud with the pen up as down: no floor, no scratch
         shots.append(replace(shot, waveform=(1e-3 * rng.standard_normal(len(shot.waveform))).astype(np.float32)))
-    found = compare(shots, draws=5)
+    found = compare(shots, draws=4)
     assert found.real_distance > 2 * found.simulated_distance.max()
     assert found.real_level_db[30] < 2 < found.simulated_level_db[30] - 3
 

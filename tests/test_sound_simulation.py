@@ -26,6 +26,7 @@ PLAIN = replace(
     texture_db=0.0,
     pressure_sd_db=0.0,
     grain_sd_db=0.0,
+    flicker_sd_db=0.0,
     direction_db=0.0,
     touch_dbfs=-120.0,
     touch_writer_sd_db=0.0,

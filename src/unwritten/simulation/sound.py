@@ -18,6 +18,7 @@ from unwritten.simulation.sound_noise import (
     add_ringing,
     band_gains,
     drift,
+    flicker_table,
     mix_bands,
     noise_bank,
     texture_table,
@@ -149,7 +150,7 @@ def _gains(
         envelope = np.hanning(width + 2)[1:-1][: steps - first] ** 2
         extra_power[3, first : first + len(envelope)] += envelope * 10 ** (rng.uniform(*settings.handling_db) / 10)
 
-    texture = texture_table(n_bands)
+    texture, flicker = texture_table(n_bands), flicker_table(n_bands)
     angle, offset = rng.uniform(0, 2 * np.pi), rng.uniform(0, texture.shape[1], 2)
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]) * (4.0 / settings.texture_mm)
     rumble_db = settings.rumble_sd_db * drift(rng.standard_normal(steps), np.exp(-1 / (MOTION_RATE_HZ * 0.15)))
@@ -164,7 +165,10 @@ def _gains(
         pen.power,
         np.roll(texture, int(rng.integers(n_bands)), axis=0),
         pen.place_mm @ turn.T + offset,
-        np.full(n_bands, settings.texture_db),
+        settings.texture_db,
+        flicker,
+        rng.integers(0, flicker.shape[1], n_bands),
+        settings.flicker_sd_db,
         extra_db,
         extra_power,
         float(room_keep),

@@ -101,6 +101,16 @@ def texture_table(n_bands: int, cells: int = 64) -> NDArray[np.float32]:
     return ((field - field.mean()) / field.std()).astype(np.float32)
 
 
+@lru_cache(maxsize=8)
+def flicker_table(n_bands: int, steps: int = 8192) -> NDArray[np.float32]:
+    """Fast independent changes of each band ``[B, steps]``, periodic, unit variance, correlated over 10 ms."""
+    random = np.random.default_rng(_BANK_SEED + 2)
+    spectrum = np.fft.rfft(random.standard_normal((n_bands, steps)), axis=1)
+    spectrum *= np.exp(-2 * (np.pi * 1.5 * np.fft.rfftfreq(steps)) ** 2)  # a Gaussian of 1.5 steps of 5 ms
+    flicker = np.fft.irfft(spectrum, steps, axis=1)
+    return (flicker / flicker.std()).astype(np.float32)
+
+
 @njit(cache=True, fastmath=True)
 def mix_bands(
     noise: NDArray[np.float32],
@@ -221,7 +231,10 @@ def band_gains(
     friction_power: NDArray[np.float64],
     texture: NDArray[np.float32],
     place: NDArray[np.float64],
-    texture_db: NDArray[np.float64],
+    texture_db: float,
+    flicker: NDArray[np.float32],
+    flicker_start: NDArray[np.int64],
+    flicker_db: float,
     extra_db: NDArray[np.float64],
     extra_power: NDArray[np.float64],
     room_keep: float,
@@ -238,7 +251,8 @@ def band_gains(
         friction_power: ``[C]`` power of the scratch, 1 at the usual speed.
         texture: ``[B, cells, cells]`` periodic field.
         place: ``[C, 2]`` place in that field, in cells.
-        texture_db: ``[B]`` spread of the scratch by that field.
+        texture_db: spread of the scratch by that field.
+        flicker, flicker_start, flicker_db: ``[B, steps]`` periodic fast changes, where each band starts, their spread.
         extra_db: ``[E, B]`` spectra of further noises.
         extra_power: ``[E, C]`` their power.
         room_keep: what of the reverberation is left after one step.
@@ -277,7 +291,8 @@ def band_gains(
                     + texture[band, x0, y1] * (1 - fx) * fy
                     + texture[band, x1, y1] * fx * fy
                 )
-                dry = friction[s] * friction_power[i] * np.exp(to_log * texture_db[band] * here)
+                flick = flicker[band, (flicker_start[band] + i) % flicker.shape[1]]
+                dry = friction[s] * friction_power[i] * np.exp(to_log * (texture_db * here + flicker_db * flick))
             for e in range(n_extra):
                 dry += extra[e] * extra_power[e, i]
             if i > 0 and shot[i] != shot[i - 1]:

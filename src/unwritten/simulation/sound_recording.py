@@ -117,7 +117,7 @@ def add_hum(
     machine_hz = np.array([rng.uniform(100, 300), rng.uniform(150, 500)])
     machine_db = settings.tone_dbfs + settings.tone_sd_db * rng.standard_normal(2) - np.array([0.0, 12.0])
     wander_db = 2.5 * rng.standard_normal(int(shot[-1]) + 1)[shot]
-    wander_db += 1.5 * drift(rng.standard_normal(len(shot)), np.exp(-1 / (MOTION_RATE_HZ * 0.3)))
+    wander_db += 2.5 * drift(rng.standard_normal(len(shot)), np.exp(-1 / (MOTION_RATE_HZ * 0.2)))
     hz = np.concatenate([mains_hz, machine_hz])
     amplitude = np.sqrt(2) * 10 ** (np.concatenate([mains_db, machine_db]) / 20)
     add_tones(

@@ -27,6 +27,7 @@ class SoundSettings:
         texture_mm: distance over which that level changes.
         pressure_sd_db: spread of the slow changes of level (80 ms) that speed does not explain.
         grain_sd_db: spread of its fast changes (15 ms): the paper's fibres.
+        flicker_sd_db: spread of fast changes of each band by itself (10 ms).
         direction_db: largest difference of level between directions of the stroke.
         attack_s, release_s: time constants with which contact begins and ends.
         touch_dbfs, touch_writer_sd_db, touch_sd_db: peak of the thump at touch-down, its spread over writers and over
@@ -58,19 +59,20 @@ class SoundSettings:
         clip_dbfs: level at which the converter clips.
     """
 
-    friction_over_floor_db: float = 11.5
+    friction_over_floor_db: float = 11.0
     friction_over_floor_sd_db: float = 2.5
     speed_exponent: Range = (0.5, 1.1)
     absolute_speed_weight: float = 0.3
     friction_tilt_sd_db: float = 3.0
-    texture_db: float = 4.6
+    texture_db: float = 3.8
     texture_mm: float = 2.0
-    pressure_sd_db: float = 1.5
-    grain_sd_db: float = 1.7
-    direction_db: float = 2.0
+    pressure_sd_db: float = 1.2
+    grain_sd_db: float = 1.2
+    flicker_sd_db: float = 3.0
+    direction_db: float = 1.5
     attack_s: float = 0.006
     release_s: float = 0.010
-    touch_dbfs: float = -39.0
+    touch_dbfs: float = -40.0
     touch_writer_sd_db: float = 7.0
     touch_sd_db: float = 5.0
     touch_lead_s: Range = (0.0, 0.09)
@@ -82,7 +84,7 @@ class SoundSettings:
     shot_gain_sd_db: float = 1.0
     shot_eq_sd_db: float = 0.8
     shot_friction_sd_db: float = 1.5
-    hum_dbfs: float = -53.0
+    hum_dbfs: float = -57.0
     hum_sd_db: float = 6.0
     tone_dbfs: float = -51.0
     tone_sd_db: float = 6.0
@@ -122,7 +124,8 @@ MILD = replace(
     friction_over_floor_sd_db=2.0,
     texture_db=2.5,
     pressure_sd_db=1.0,
-    grain_sd_db=1.0,
+    grain_sd_db=0.7,
+    flicker_sd_db=1.5,
     direction_db=1.0,
     touch_writer_sd_db=3.0,
     tick_per_s=0.05,
@@ -150,7 +153,8 @@ HARSH = replace(
     friction_tilt_sd_db=5.0,
     texture_db=5.0,
     pressure_sd_db=2.5,
-    grain_sd_db=2.5,
+    grain_sd_db=2.0,
+    flicker_sd_db=4.0,
     direction_db=4.0,
     touch_writer_sd_db=10.0,
     touch_sd_db=7.0,
