@@ -20,6 +20,7 @@ Row = tuple[float, ...]  # score, tip, axis, sigma, width and shadow: see ``Sigh
 _EMPTY = Sighting.of([])
 _CARRIED_COST = 1.0  # evidence lost with each frame that a candidate is only carried by flow
 _RIVAL = 1.5  # a candidate that trails the best by less than this may still win
+_WEAK = 1.0  # evidence below which a frame may not show a pen at all
 _SAME = 3.0  # candidates closer than this are one, working pixels
 _KEPT_PICTURES = 12  # at most so many frames are kept whole, spread over the clip
 
@@ -31,6 +32,7 @@ class Eye:
         sightings: candidates of each frame.
         time_s: each frame's time.
         pictures: a few frames kept whole, with their index.
+        doubtful: the last frames show nothing that looks much like a pen.
     """
 
     def __init__(self, settings: TrackerSettings) -> None:
@@ -42,6 +44,7 @@ class Eye:
         self.time_s: list[float] = []
         self.pictures: list[tuple[int, Planes]] = []
         self._stride = 1
+        self._weak = 0
 
     def look(self, planes: Planes) -> None:
         """Take in the next frame."""
@@ -58,6 +61,8 @@ class Eye:
             self._since_search = 0
             rows += self._search(planes)
         self.sightings.append(Sighting.of(self._distinct(rows)))
+        best = max((row[0] for row in rows), default=-np.inf)
+        self._weak = self._weak + 1 if best < _WEAK else 0
         self._last = planes
         self._keep(planes)
 
@@ -68,6 +73,11 @@ class Eye:
         if len(self.pictures) > _KEPT_PICTURES:
             self._stride *= 2
             self.pictures = [kept for kept in self.pictures if kept[0] % self._stride == 0]
+
+    @property
+    def doubtful(self) -> bool:
+        """True when the last two frames show nothing that looks much like a pen."""
+        return self._weak >= 2
 
     def shots(self) -> tuple[NDArray[np.int64], BoolArray]:
         """Shot number and black mask of all frames."""

@@ -3,72 +3,61 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unwritten.errors import UnwrittenError
-from unwritten.tracking.contact import contact_from_motion
-from unwritten.tracking.hand import INDEX_JOINT, INDEX_TIP, follow
+from unwritten.tracking.hand import INDEX_JOINT, INDEX_TIP, HandFollower
 from unwritten.tracking.planes import Planes
 from unwritten.tracking.settings import TrackerSettings
-from unwritten.tracking.shots import ShotFinder
-from unwritten.types import Track
 
 _LOG = logging.getLogger(__name__)
 
 
-def track_finger(stream: Iterable[Planes], settings: TrackerSettings, name: str) -> Track:
-    """Follow the tip of the index finger; an empty track, with a warning, where MediaPipe sees no hand or does not run.
+class FingerEye:
+    """Collects the index fingertip of the frames that it is shown; without MediaPipe it sees nothing, and says so.
 
-    Args:
-        stream: frames.
-        settings: of shots and of the hand model.
-        name: stands in warnings.
+    Attributes:
+        tip: ``[2]`` working pixels of each frame.
+        shaft_rad: direction from the tip along the finger.
+        confidence: MediaPipe's score, 0 where no fingertip was seen.
     """
-    shots = ShotFinder(settings)
-    time_s, tips, shafts, scores = [], [], [], []
-    last: Planes | None = None
-    try:
-        for planes, hand in follow(stream, settings.hand_model):
-            last = planes
-            look = shots.add(planes.luma)
-            time_s.append(planes.time_s)
-            seen = hand is not None and look != "black" and _inside(hand.landmarks[INDEX_TIP], planes)
-            marks = hand.landmarks if hand is not None and seen else np.zeros((21, 2))
-            tips.append(marks[INDEX_TIP] / planes.scale)
-            along = marks[INDEX_JOINT] - marks[INDEX_TIP]
-            shafts.append(float(np.arctan2(along[1], along[0])))
-            scores.append(hand.presence if hand is not None and seen else 0.0)
-    except (ImportError, OSError, RuntimeError, UnwrittenError) as error:
-        if last is None and not isinstance(error, (ImportError, RuntimeError)):
-            raise
-        _LOG.warning("%s: the finger is not followed, MediaPipe does not run here (%s)", name, error)
-    count = len(time_s)
-    if last is None or not count:
-        nothing = np.zeros(0)
-        return Track(nothing, np.zeros((0, 2)), nothing > 0, nothing, np.zeros(0, int), nothing, nothing, (0.0, 0.0))
-    shot, _ = shots.shots()
-    confidence = np.array(scores)
-    visible = confidence > 0
-    if not visible.any():
-        _LOG.warning("%s: no pen and no hand found, so the track is empty", name)
-    track = Track(
-        time_s=np.array(time_s),
-        tip_px=np.array(tips).reshape(-1, 2),
-        visible=visible,
-        confidence=confidence,
-        shot=shot,
-        shaft_rad=np.array(shafts),
-        contact=np.zeros(count),
-        size_px=last.size_px,
-        sample_aspect_ratio=last.sample_aspect_ratio,
-    )
-    writing_rad = None if settings.writing_deg is None else float(np.radians(settings.writing_deg))
-    contact = contact_from_motion(track, np.full(count, -1.0))
-    return Track(**{**vars(track), "contact": contact, "writing_rad": writing_rad, "mirrored": bool(settings.mirrored)})
 
+    def __init__(self, settings: TrackerSettings, name: str) -> None:
+        self._follower: HandFollower | None = HandFollower(settings.hand_model)
+        self._name = name
+        self.tip: list[NDArray[np.float64]] = []
+        self.shaft_rad: list[float] = []
+        self.confidence: list[float] = []
 
-def _inside(point: np.ndarray, planes: Planes) -> bool:
-    height, width = planes.luma.shape
-    return bool(0 <= point[0] < width and 0 <= point[1] < height)
+    def skip(self) -> None:
+        """Pass over a frame."""
+        self.tip.append(np.zeros(2))
+        self.shaft_rad.append(-np.pi / 2)
+        self.confidence.append(0.0)
+
+    def look(self, planes: Planes) -> None:
+        """Take in the next frame."""
+        self.skip()
+        if self._follower is None:
+            return
+        try:
+            hand = self._follower.find(planes)
+        except (ImportError, OSError, RuntimeError, UnwrittenError) as error:
+            _LOG.warning("%s: fingers are not followed, MediaPipe does not run here (%s)", self._name, error)
+            self._follower = None
+            return
+        if hand is None:
+            return
+        tip, joint = hand.landmarks[INDEX_TIP], hand.landmarks[INDEX_JOINT]
+        height, width = planes.luma.shape
+        if 0 <= tip[0] < width and 0 <= tip[1] < height:
+            self.tip[-1] = tip
+            self.shaft_rad[-1] = float(np.arctan2(joint[1] - tip[1], joint[0] - tip[0]))
+            self.confidence[-1] = hand.presence
+
+    def close(self) -> None:
+        """No more frames come."""
+        if self._follower is not None:
+            self._follower.close()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -69,8 +69,11 @@ def model_path(configured: str | None = None) -> Path:
 
 
 @functools.cache
-def _landmarker(model: Path, video: bool, key: int) -> Any:
-    """A landmarker; ``key`` sets streams apart, which VIDEO mode must not mix."""
+def _picture_landmarker(model: Path) -> Any:
+    return _make_landmarker(model, False)
+
+
+def _make_landmarker(model: Path, video: bool) -> Any:
     from mediapipe.tasks.python import BaseOptions, vision
 
     mode = vision.RunningMode.VIDEO if video else vision.RunningMode.IMAGE
@@ -112,23 +115,43 @@ def detect(image: NDArray[np.uint8], model: str | None = None, padding: float = 
     """
     height, width = image.shape[:2]
     pad = int(padding * max(height, width))
-    result = _landmarker(model_path(model), False, 0).detect(_padded(image, pad))
+    result = _picture_landmarker(model_path(model)).detect(_padded(image, pad))
     return _hand(result, width, height, pad)
 
 
-def follow(
-    stream: Iterable[Planes], model: str | None = None, padding: float = 1.0
-) -> Iterator[tuple[Planes, Hand | None]]:
-    """Find the hand in each frame of a stream, with MediaPipe's own tracking between frames."""
-    landmarker = _landmarker.__wrapped__(model_path(model), True, 0)
-    last_ms = -1
-    with landmarker:
-        for planes in stream:
-            image = rgb_of(planes)
-            height, width = image.shape[:2]
-            pad = int(padding * max(height, width))
-            last_ms = max(last_ms + 1, round(1000 * planes.time_s))
-            yield planes, _hand(landmarker.detect_for_video(_padded(image, pad), last_ms), width, height, pad)
+class HandFollower:
+    """Finds the hand in frame after frame, with MediaPipe's own tracking between them.
+
+    Args:
+        model: file of the hand landmarker, else the installed one.
+        padding: border added on each side, as a part of the longest side.
+    """
+
+    def __init__(self, model: str | None = None, padding: float = 1.0) -> None:
+        self._model, self._padding = model, padding
+        self._landmarker: Any = None
+        self._last_ms = -1
+
+    def find(self, planes: Planes) -> Hand | None:
+        """The hand in the next frame; times must not step back.
+
+        Raises:
+            UnwrittenError: there is no hand model.
+            ImportError, OSError, RuntimeError: MediaPipe does not run here.
+        """
+        if self._landmarker is None:
+            self._landmarker = _make_landmarker(model_path(self._model), True)
+        image = rgb_of(planes)
+        height, width = image.shape[:2]
+        pad = int(self._padding * max(height, width))
+        self._last_ms = max(self._last_ms + 1, round(1000 * planes.time_s))
+        return _hand(self._landmarker.detect_for_video(_padded(image, pad), self._last_ms), width, height, pad)
+
+    def close(self) -> None:
+        """Give MediaPipe's memory back."""
+        if self._landmarker is not None:
+            self._landmarker.close()
+            self._landmarker = None
 
 
 def left_evidence(images: Sequence[NDArray[np.uint8]], model: str | None = None) -> float | None:

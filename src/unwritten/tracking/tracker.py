@@ -7,7 +7,7 @@ whole shot (its cuts, the path) or clip (the direction of writing) is decided at
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from unwritten.tracking.contact import contact_from_motion
 from unwritten.tracking.eye import Eye
-from unwritten.tracking.finger import track_finger
+from unwritten.tracking.finger import FingerEye
 from unwritten.tracking.path import Sighting, choose, fuse, gaps
 from unwritten.tracking.planes import Planes, planes_of_frame, read_planes
 from unwritten.tracking.settings import TrackerSettings
@@ -40,45 +40,68 @@ def track(path: Path | str, settings: TrackerSettings | None = None) -> Track:
         UnwrittenError: the file cannot be read as video.
     """
     settings = settings or TrackerSettings()
-    if settings.kind == "mediapipe":
-        return track_finger(read_planes(path, settings.fine_diagonal_px), settings, str(path))
-    found = _track_nib(read_planes(path, settings.fine_diagonal_px), settings, str(path))
-    if settings.kind == "auto" and not found.visible.any():
-        return track_finger(read_planes(path, settings.fine_diagonal_px), settings, str(path))
-    return found
+    return _track(read_planes(path, settings.fine_diagonal_px), settings, str(path))
 
 
 def track_frames(frames: Iterable[Frame], settings: TrackerSettings | None = None, name: str = "frames") -> Track:
     """Follow the tip of the pen through RGB frames, as ``track`` does.
 
     Args:
-        frames: in order; taken one at a time. A clip that shows no pen is looked at a second time for a finger, if
-            ``frames`` is a sequence.
+        frames: in order; taken one at a time.
         settings: the tracker's settings.
         name: stands in warnings.
     """
     settings = settings or TrackerSettings()
-
-    def planes() -> Iterable[Planes]:
-        return (planes_of_frame(frame, settings.fine_diagonal_px) for frame in frames)
-
-    if settings.kind == "mediapipe":
-        return track_finger(planes(), settings, name)
-    found = _track_nib(planes(), settings, name)
-    if settings.kind == "auto" and not found.visible.any() and isinstance(frames, Sequence):
-        return track_finger(planes(), settings, name)
-    return found
+    return _track((planes_of_frame(frame, settings.fine_diagonal_px) for frame in frames), settings, name)
 
 
-def _track_nib(stream: Iterable[Planes], settings: TrackerSettings, name: str) -> Track:
-    eye = Eye(settings)
+def _track(stream: Iterable[Planes], settings: TrackerSettings, name: str) -> Track:
+    eye, finger = Eye(settings), FingerEye(settings, name)
     first: Planes | None = None
     for planes in stream:
         first = planes if first is None else first
         eye.look(planes)
+        # MediaPipe runs only where it is asked for, or where no pen shows.
+        if settings.kind == "mediapipe" or (settings.kind == "auto" and eye.doubtful):
+            finger.look(planes)
+        else:
+            finger.skip()
+    finger.close()
     if first is None:
         nothing = np.zeros(0)
         return Track(nothing, np.zeros((0, 2)), nothing > 0, nothing, np.zeros(0, int), nothing, nothing, (0.0, 0.0))
+    if settings.kind == "mediapipe":
+        return _finger_track(eye, finger, first, settings, name)
+    found = _nib_track(eye, first, settings, name)
+    if not found.visible.any() and any(finger.confidence):
+        return _finger_track(eye, finger, first, settings, name)
+    if not found.visible.any():
+        _LOG.warning("%s: no pen found, so the track is empty; is a pen over paper in view?", name)
+    return found
+
+
+def _finger_track(eye: Eye, finger: FingerEye, first: Planes, settings: TrackerSettings, name: str) -> Track:
+    shot, black = eye.shots()
+    confidence = np.where(black, 0.0, finger.confidence)
+    if not confidence.any():
+        _LOG.warning("%s: no fingertip found, so the track is empty; is a hand in view?", name)
+    result = Track(
+        time_s=np.array(eye.time_s),
+        tip_px=_square_px(np.array(finger.tip), first),
+        visible=confidence > 0,
+        confidence=confidence,
+        shot=shot,
+        shaft_rad=np.array(finger.shaft_rad),
+        contact=np.zeros(len(shot)),
+        size_px=first.size_px,
+        sample_aspect_ratio=first.sample_aspect_ratio,
+        writing_rad=None if settings.writing_deg is None else float(np.radians(settings.writing_deg)),
+        mirrored=bool(settings.mirrored),
+    )
+    return replace(result, contact=contact_from_motion(result, np.full(len(shot), -1.0)))
+
+
+def _nib_track(eye: Eye, first: Planes, settings: TrackerSettings, name: str) -> Track:
     time_s = np.array(eye.time_s)
     shot, black = eye.shots()
     count = len(time_s)
@@ -93,8 +116,6 @@ def _track_nib(stream: Iterable[Planes], settings: TrackerSettings, name: str) -
                 _LOG.warning("%s: no pen found in shot %d (%d frames)", name, number + 1, len(frames))
             continue
         tip[frames], axis[frames], visible[frames], bridged[frames], confidence[frames], reach[frames] = path
-    if not visible.any():
-        _LOG.warning("%s: no pen found, so the track is empty; is a pen over paper in view?", name)
     result = Track(
         time_s=time_s,
         tip_px=_square_px(tip, first),
