@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from unwritten.types import BoolArray, FloatArray, Strokes
 
@@ -58,7 +59,8 @@ def lift_pen(strokes: Strokes) -> Strokes:
     if len(xy) < 4:
         return strokes
     steps = np.hypot(*np.diff(xy, axis=0).T)
-    usual = np.array([np.median(np.delete(steps[max(0, i - 4) : i + 5], min(i, 4))) for i in range(len(steps))])
+    around = sliding_window_view(np.pad(steps, 4, mode="reflect" if len(steps) > 4 else "edge"), 9)
+    usual = np.median(np.delete(around, 4, axis=1), axis=1)
     least_mm = max(0.6, 0.05 * float(np.ptp(xy[:, 1])))
     jump = (steps > least_mm) & (steps > 5 * usual) & down[1:] & down[:-1]
     if not jump.any():
