@@ -15,7 +15,13 @@ from unwritten.scoring.compare import compare_pairs, fusion_effects, holm
 from unwritten.scoring.intervals import IntervalSettings
 from unwritten.scoring.oracle import format_oracle, oracle_steps
 from unwritten.scoring.power import sample_size_of, subsampling_curve
-from unwritten.scoring.segments import Segment, average_precision, mean_average_precision, temporal_iou
+from unwritten.scoring.segments import (
+    Segment,
+    average_precision,
+    mean_average_precision,
+    predicted_segments,
+    temporal_iou,
+)
 from unwritten.scoring.side_information import Snapper, snapped
 from unwritten.scoring.table import answers_table
 from unwritten.types import MODALITIES, STYLES, Answer, Clip
@@ -238,3 +244,13 @@ def test_the_analysis_of_a_run_compares_each_reader_with_the_best_blind_one() ->
     assert [(c.first, c.second) for c in analysis.comparisons] == [("ctc", "blind-constant")]
     assert ("ctc", "av") in analysis.calibration and ("ctc", "av") in analysis.confusions
     assert {part.by for part in analysis.parts} == {"position", "length", "letter"}
+
+
+def test_letter_times_come_from_the_answers_themselves() -> None:
+    clips = [Clip("x", word="is"), Clip("y", word="it")]
+    given = [
+        Answer("x", "ctc", "av", word="is", candidates=(("is", 0.5),), details={"letter_spans_s": [[0, 1], [1, 2.5]]}),
+        Answer("y", "ctc", "av", word="it"),
+    ]
+    found = predicted_segments(table(given, clips))
+    assert found == {"x": [Segment("i", 0, 1, 0.5), Segment("s", 1, 2.5, 0.5)], "y": []}

@@ -34,7 +34,7 @@ class SharedClips:
         return Factor.of("letter clips", self.groups)
 
     def scores(self, rng: np.random.Generator) -> NDArray[np.float64]:
-        """OLA of each word, with new clips and new readings: P(right) depends on the letter's clip and on the word's."""
+        """OLA of each word, with new clips and new readings: P(right) depends on the letter's clip, or on all."""
         ease = rng.normal(0, self.clip_spread, 3 * ALPHABET)[self.clip]
         around = np.where(self.mask, ease, 0).sum(axis=1, keepdims=True) / np.sqrt(self.lengths)[:, None]
         logit = -0.5 + (1 - self.context) * ease + self.context * around + rng.normal(0, 0.5, (len(ease), 1))

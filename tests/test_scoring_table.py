@@ -15,9 +15,10 @@ from unwritten.scoring.table import answers_table, clean, read_answers, to_answe
 from unwritten.scoring.text import format_scores
 from unwritten.types import Answer, Clip
 
-PARQUET_COLUMNS = (
-    "item reader modality style protocol truth raw word candidates state seconds tokens_in tokens_out cost error"
-).split()
+PARQUET_COLUMNS = [
+    "item", "reader", "modality", "style", "protocol", "truth", "raw", "word", "candidates", "state", "seconds",
+    "tokens_in", "tokens_out", "cost", "error",
+]  # fmt: skip
 
 
 def clip(word: str | None, style: str = "standard", source: str = "synthetic") -> Clip:

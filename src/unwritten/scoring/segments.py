@@ -5,11 +5,15 @@ As temporal action localisation is scored in the Perception Test (arXiv 2305.137
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+
+from unwritten.errors import UnwrittenError
 
 THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5)
 
@@ -114,3 +118,28 @@ def _only(segments: Mapping[str, Sequence[Segment]], label: str | None) -> Mappi
     if label is None:
         return segments
     return {clip: [segment for segment in own if segment.label == label] for clip, own in segments.items()}
+
+
+def predicted_segments(table: pd.DataFrame) -> dict[str, list[Segment]]:
+    """The letters and times that one reader gave in one modality, by item.
+
+    Args:
+        table: answers whose ``details`` hold ``letter_spans_s``, one ``[start, end]`` for each letter of ``word``;
+            answers without them predict nothing. The word's probability, where known, scores all its letters.
+
+    Raises:
+        UnwrittenError: the table holds several readers or modalities.
+    """
+    if len(table[["reader", "modality"]].drop_duplicates()) > 1:
+        raise UnwrittenError("letter times: the table must hold one reader in one modality")
+    segments: dict[str, list[Segment]] = {}
+    rows = zip(table["item"], table["word"], table["state"], table["candidates"], table["details"], strict=True)
+    for item, word, state, candidates, details in rows:
+        spans = json.loads(details or "{}").get("letter_spans_s") or []
+        segments[item] = []
+        if state == "answered" and len(spans) == len(word):
+            score = float(dict(candidates).get(word, 1.0))
+            segments[item] = [
+                Segment(letter, start_s, end_s, score) for letter, (start_s, end_s) in zip(word, spans, strict=True)
+            ]
+    return segments
