@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -128,8 +129,8 @@ def test_speed_follows_curvature_by_the_two_thirds_power_law(style: str) -> None
     assert power_law_exponent(samples) == pytest.approx(-1 / 3, abs=0.06)
 
 
-def test_simulated_words_take_as_long_as_words_on_tablets(unipen: object) -> None:
-    corpus = load_npz(f"{unipen}/words_with_hover.npz", rates_hz={"sta": 100.0})
+def test_simulated_words_take_as_long_as_words_on_tablets(unipen: Path) -> None:
+    corpus = load_npz(unipen / "words_with_hover.npz", rates_hz={"sta": 100.0})
     chosen = [index for index in range(0, len(corpus), 120) if corpus.sites[index] != "ugi"]
     labels = [str(corpus.labels[index]) for index in chosen]
 

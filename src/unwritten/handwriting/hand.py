@@ -158,5 +158,5 @@ def power_law_times(positions: NDArray[np.float64], rate_hz: float) -> NDArray[n
     times_s = np.zeros(count)
     for i in range(1, count):
         slower = POWER_LAW_SHARE * 0.5 * (excess[i] + excess[i - 1])
-        times_s[i] = times_s[i - 1] + np.exp(min(max(slower, -1.5), 1.2)) / rate_hz
+        times_s[i] = times_s[i - 1] + np.exp(min(max(slower, -0.7), 1.2)) / rate_hz
     return times_s

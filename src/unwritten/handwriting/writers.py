@@ -56,7 +56,7 @@ class WriterSettings:
     x_height_spread: float = 0.3
     pace_s: float = 0.06
     pace_spread: float = 0.28
-    cursive_pace: float = 0.8
+    cursive_pace: float = 0.88
     isolated_pace: float = 1.35
     travel_pace: float = 0.85
     stop_cost: float = 0.3
