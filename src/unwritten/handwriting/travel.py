@@ -14,8 +14,8 @@ from unwritten.types import BoolArray, FloatArray, Strokes
 
 PAUSE_S = 0.06
 SLOWNESS_S_PER_ROOT_MM = 0.022
-"""A lift is taken to last 0.06 s + 0.022 s * sqrt(distance in mm). The form is a choice; the numbers are set so that 6 mm
-take the median lift of English words with recorded travel, 0.115 s."""
+"""A lift is taken to last 0.06 s + 0.022 s * sqrt(distance in mm). The form is a choice; the numbers are such that
+6 mm take the median lift of English words with recorded travel, 0.115 s."""
 
 
 def travel_duration_s(distance_mm: float) -> float:
