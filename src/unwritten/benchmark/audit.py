@@ -105,7 +105,7 @@ def _duplicates(facts: Iterable[FileFacts]) -> Iterator[Fault]:
 
 def _unlike_the_rest(facts: Sequence[FileFacts]) -> Iterator[Fault]:
     """Frame rates and sizes that few files have: a reader set up for the rest gets these wrong."""
-    with_video = [(each, each.info.video) for each in facts if each.info and each.info.video]
+    with_video = [(each, each.video) for each in facts if each.video]
     rates = Counter(round(video.rate_hz, 2) for _, video in with_video if video.rate_hz)
     sizes = Counter((video.width_px, video.height_px) for _, video in with_video)
     for each, video in with_video:

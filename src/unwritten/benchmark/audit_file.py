@@ -12,7 +12,7 @@ import numpy as np
 from unwritten.benchmark.audit_pictures import PictureFacts, PictureSettings, look_at_pictures, runs
 from unwritten.errors import UnwrittenError
 from unwritten.files import digest_file
-from unwritten.media import AudioReport, MediaInfo, modality_from_name, probe, read_audio_report
+from unwritten.media import AudioReport, MediaInfo, VideoInfo, modality_from_name, probe, read_audio_report
 
 # Containers that a suffix promises, by the names that ``media.Part`` uses.
 _PROMISED = {
@@ -91,11 +91,18 @@ class FileFacts:
     error: str = ""
 
     @property
+    def video(self) -> VideoInfo | None:
+        """What the headers say of the pictures; None for an audio item, which should have none."""
+        if self.info is None or modality_from_name(self.path) == "audio":
+            return None
+        return self.info.video
+
+    @property
     def picture_length_s(self) -> float | None:
         """How long the pictures last: as decoded, else as the header says."""
         if self.pictures is not None:
             return self.pictures.duration_s
-        return self.info.video.duration_s if self.info and self.info.video else None
+        return self.video.duration_s if self.video else None
 
     @property
     def sound_length_s(self) -> float | None:
@@ -121,7 +128,9 @@ def gather(path: Path, name: str, settings: AuditSettings) -> FileFacts:
     except UnwrittenError as error:
         faults.append(_reason(error, path))
     try:
-        pictures = look_at_pictures(path, settings.pictures) if info.video and settings.look else None
+        # Pictures in an audio item are one fault, whatever they are like.
+        look = settings.look and info.video is not None and modality_from_name(path) != "audio"
+        pictures = look_at_pictures(path, settings.pictures) if look else None
     except UnwrittenError as error:
         faults.append(_reason(error, path))
     return FileFacts(path, name, size, digest, info, sound, pictures, "; ".join(faults))
@@ -218,7 +227,7 @@ def _truncated(facts: FileFacts, settings: AuditSettings) -> Iterator[str]:
 
 def _sound_length(facts: FileFacts, settings: AuditSettings) -> Iterator[str]:
     sound_s, picture_s = facts.sound_length_s, facts.picture_length_s
-    if sound_s is None or picture_s is None or modality_from_name(facts.path) == "audio":
+    if sound_s is None or picture_s is None:
         return
     if abs(sound_s - picture_s) > settings.sound_tolerance_s:
         yield f"sound {sound_s:.3f} s, pictures {picture_s:.3f} s: {1000 * (sound_s - picture_s):+.0f} ms"
@@ -230,7 +239,7 @@ def _start(facts: FileFacts, settings: AuditSettings) -> Iterator[str]:
 
 
 def _pixels(facts: FileFacts, settings: AuditSettings) -> Iterator[str]:
-    video = facts.info.video if facts.info else None
+    video = facts.video
     if video is not None and abs(video.sample_aspect_ratio - 1.0) > 1e-3:
         ratio = Fraction(video.sample_aspect_ratio).limit_denominator(1000)
         too = 1.0 / video.sample_aspect_ratio
@@ -246,7 +255,7 @@ def _rotation(facts: FileFacts, settings: AuditSettings) -> Iterator[str]:
 
 
 def _rate(facts: FileFacts, settings: AuditSettings) -> Iterator[str]:
-    video = facts.info.video if facts.info else None
+    video = facts.video
     if video is None:
         return
     if video.rate_hz:
@@ -270,7 +279,7 @@ def _rate(facts: FileFacts, settings: AuditSettings) -> Iterator[str]:
 
 
 def _frame_count(facts: FileFacts, settings: AuditSettings) -> Iterator[str]:
-    video = facts.info.video if facts.info else None
+    video = facts.video
     if video is not None and facts.pictures is not None and video.frames != len(facts.pictures.time_s):
         stated = f"states {video.frames} frames" if video.frames else "states no number of frames"
         yield f"the header {stated}, {len(facts.pictures.time_s)} decode"
