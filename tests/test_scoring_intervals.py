@@ -142,3 +142,9 @@ def test_takes_of_one_word_are_one_observation() -> None:
 def test_no_item_is_an_error() -> None:
     with pytest.raises(UnwrittenError, match="at least one item"):
         CrossedBootstrap([])
+
+
+def test_no_difference_in_ten_words_bounds_the_difference_by_what_ten_words_could_miss() -> None:
+    bootstrap = CrossedBootstrap(list("abcdefghij"), settings=IntervalSettings(replicates=200))
+    interval = bootstrap.interval(np.zeros(10), (-1, 1))
+    assert interval.high == pytest.approx(1 - 0.025 ** (1 / 10)) and interval.low == pytest.approx(-interval.high)

@@ -74,12 +74,13 @@ def evaluate(config: DictConfig) -> list[Score]:
     if not table.empty:
         analysis = analyse(table, problems, intervals, float(config.fusion_margin), scores)
         write_analysis(analysis, run_dir / "analysis.json")
-        if analysis.fusion:
+        fusion = format_fusion(analysis.fusion)
+        if fusion:
             print(
                 "\nAudio and video together against the better of the two, in points of OLA. No worse: the bound, which"
             )
             print(f"holds whichever of the two is truly better, lies above {-100 * float(config.fusion_margin):+g}.")
-            print(format_fusion(analysis.fusion))
+            print(fusion)
     sys.stdout.flush()
     for line in problems.lines():
         print(f"evaluate.py: {line}", file=sys.stderr)

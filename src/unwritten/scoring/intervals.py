@@ -248,8 +248,9 @@ class CrossedBootstrap:
         low, high = bounds
         if words < 2:
             return low, high
-        slack = (high - low) * (1 - ((1 - self.settings.level) / 2) ** (1 / words))
-        return mean - slack, mean + slack
+        # So many words may be otherwise without one of them being among these, and then by as much as the bounds allow.
+        unseen = 1 - ((1 - self.settings.level) / 2) ** (1 / words)
+        return mean - unseen * (mean - low), mean + unseen * (high - mean)
 
 
 def _codes(labels: Sequence[Hashable]) -> NDArray[np.intp]:

@@ -46,8 +46,11 @@ def format_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def format_fusion(effects: Sequence[FusionEffect]) -> str:
-    """Audio+video against the better single modality, in points of OLA."""
+def format_fusion(effects: Sequence[FusionEffect], fewest: int = 10) -> str:
+    """Audio+video against the better single modality, in points of OLA; empty when no effect has ``fewest`` items."""
+    effects = [effect for effect in effects if effect.n >= fewest]
+    if not effects:
+        return ""
     rows = [
         [
             effect.reader,
