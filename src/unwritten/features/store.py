@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -23,12 +24,18 @@ from unwritten.files import whole_file
 
 Arrays = dict[str, np.ndarray]
 
+_STALE_S = 3600.0  # no entry takes an hour to write: its process is gone
+
 
 def default_store() -> Path:
     """Folder of the store: ``UNWRITTEN_STORE``, else ``unwritten`` in the user's cache."""
     named = os.environ.get("UNWRITTEN_STORE")
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
     return Path(named) if named else cache / "unwritten"
+
+
+class StoreError(UnwrittenError):
+    """The store itself cannot be written: no further result would be kept."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +84,14 @@ class Store:
         """Write an entry whole.
 
         Raises:
-            UnwrittenError: the store cannot be written.
+            StoreError: the store cannot be written, or the disk is full.
         """
         text = json.dumps({"kind": kind, **key}, sort_keys=True, default=str)
-        with whole_file(self.path(kind, key)) as temporary, temporary.open("wb") as stream:
-            np.savez(stream, __key__=np.array(text), **arrays)  # type: ignore[arg-type]
+        try:
+            with whole_file(self.path(kind, key)) as temporary, temporary.open("wb") as stream:
+                np.savez(stream, __key__=np.array(text), **arrays)  # type: ignore[arg-type]
+        except UnwrittenError as error:
+            raise StoreError(f"{error}, or free some with unwritten store --prune SIZE") from error
 
     def get_or_compute(self, kind: str, key: Mapping[str, Any], compute: Callable[[], Arrays]) -> Arrays:
         """The entry's arrays, computed and stored if need be."""
@@ -91,34 +101,63 @@ class Store:
             self.put(kind, key, found)
         return found
 
+    def _files(self) -> list[Path]:
+        # A dot marks what is being written, or what a killed process left half-written.
+        return sorted(self.root.glob("*/??/[!.]*.npz"))
+
     def entries(self) -> Iterator[Entry]:
-        """Every readable entry."""
-        for path in sorted(self.root.glob("*/??/[!.]*.npz")):  # a dot marks what a killed process left half-written
+        """Every entry; one that cannot be read has kind ``unreadable``."""
+        for path in self._files():
             try:
+                size = path.stat().st_size
                 with np.load(path, allow_pickle=False) as archive:
                     key = json.loads(str(archive["__key__"]))
+            except FileNotFoundError:
+                continue  # pruned by another process meanwhile
             except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
                 key = {"kind": "unreadable"}
-            yield Entry(path, path.stat().st_size, key.pop("kind"), key)
+            yield Entry(path, size, key.pop("kind"), key)
+
+    def stale_parts(self, older_than_s: float = _STALE_S) -> list[Path]:
+        """What killed processes left half-written: temporary files of processes that wrote nothing for a while."""
+        now = time.time()
+        found = []
+        for path in self.root.glob("*/??/.*.part.npz"):
+            with suppress(OSError):  # its writer may be renaming it just now
+                if now - path.stat().st_mtime > older_than_s:
+                    found.append(path)
+        return sorted(found)
 
     def prune(self, keep_bytes: int) -> list[Path]:
-        """Delete the entries used longest ago until the rest fits in ``keep_bytes``; returns what was deleted.
+        """Delete stale parts and the entries used longest ago until the rest fits in ``keep_bytes``.
+
+        Returns:
+            What was deleted. An entry that another process deleted meanwhile is not among it.
 
         Raises:
             UnwrittenError: an entry cannot be deleted.
         """
-        entries = sorted(self.entries(), key=lambda entry: entry.path.stat().st_mtime)
-        total = sum(entry.size for entry in entries)
-        deleted = []
-        for entry in entries:
+        files = []
+        for path in self._files():
+            with suppress(FileNotFoundError):
+                status = path.stat()
+                files.append((status.st_mtime, status.st_size, path))
+        total = sum(size for _, size, _ in files)
+        leaving = self.stale_parts()
+        for _, size, path in sorted(files):
             if total <= keep_bytes:
                 break
+            total -= size
+            leaving.append(path)
+        deleted = []
+        for path in leaving:
             try:
-                entry.path.unlink()
+                path.unlink()
+            except FileNotFoundError:
+                continue
             except OSError as error:
                 raise UnwrittenError(
-                    f"{entry.path}: cannot be deleted ({error.strerror}); check its permissions"
+                    f"{path}: cannot be deleted ({error.strerror}); check the permissions of its folder"
                 ) from error
-            total -= entry.size
-            deleted.append(entry.path)
+            deleted.append(path)
         return deleted

@@ -25,6 +25,7 @@ from unwritten.models.checkpoint import default_checkpoint, load_model
 from unwritten.models.encoder import SUBSAMPLING
 from unwritten.models.fusion import HEADS
 from unwritten.readers.base import failed_answer, number_of_letters
+from unwritten.readers.prepared import stored_features
 from unwritten.readers.recording import record_clip
 from unwritten.tracking.settings import TrackerSettings
 from unwritten.types import MODALITIES, Answer, Clip, Features, Modality, Recording
@@ -121,8 +122,9 @@ class CtcReader:
         for clip in clips:
             start_s = time.perf_counter()
             try:
-                recording = record_clip(clip, modality, self.tracker, self.store)
-                decoded = self.decode(recording, modality, number_of_letters(clip) if self.length_known else None)
+                features = self.features_of(clip, modality)
+                n = number_of_letters(clip) if self.length_known else None
+                decoded = self.decode_features(features, modality, n)
             except (UnwrittenError, ValueError) as error:
                 yield failed_answer(clip, self.name, modality, error, time.perf_counter() - start_s)
                 continue
@@ -140,7 +142,17 @@ class CtcReader:
 
     def decode(self, recording: Recording, modality: Modality, n: int | None) -> Decoded:
         """Read one recording; ``n`` letters when known."""
-        emissions = self.network.log_probs(self.network.features_of(recording), modality)
+        return self.decode_features(self.network.features_of(recording), modality, n)
+
+    def features_of(self, clip: Clip, modality: Modality) -> Features:
+        """Features of a clip in one modality; a file's are kept in the store."""
+        if clip.recording is None and modality in clip.files:
+            return stored_features(clip.files[modality], modality, self.network.features, self.tracker, self.store)
+        return self.network.features_of(record_clip(clip, modality, self.tracker, self.store))
+
+    def decode_features(self, features: Features, modality: Modality, n: int | None) -> Decoded:
+        """Read one clip's features; ``n`` letters when known."""
+        emissions = self.network.log_probs(features, modality)
         lexicon = None
         if self.lexicon is not None and n != 1:
             lexicon = named_lexicon(self.lexicon, self.network.alphabet, n if n is not None and n > 5 else None)

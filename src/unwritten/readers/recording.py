@@ -10,12 +10,13 @@ import numpy as np
 from unwritten.errors import UnwrittenError
 from unwritten.features.store import Arrays, Store
 from unwritten.files import digest_file
-from unwritten.media import modality_from_name, probe, read_audio
+from unwritten.media import modality_from_name
 from unwritten.tracking.settings import TrackerSettings
 from unwritten.types import Clip, Modality, Recording, Track
 
 _SILENCE = 10 ** (-75 / 20)  # full scale 1: below the noise of any microphone that was switched on
-_TRACK_VERSION = 1  # raised when the tracker changes what it gives under the same settings
+TRACK_VERSION = 1
+"""Raised when the tracker changes what it gives under the same settings."""
 
 
 def modality_of_file(path: Path | str) -> Modality:
@@ -27,6 +28,8 @@ def modality_of_file(path: Path | str) -> Modality:
     named = modality_from_name(path)
     if named is not None:
         return named
+    from unwritten.media import probe
+
     info = probe(path)
     if info.video is not None and info.audio is not None:
         return "av"
@@ -53,6 +56,8 @@ def record_file(
     if modality in ("video", "av"):
         track = stored_track(path, tracker or TrackerSettings(), store)
     if modality in ("audio", "av"):
+        from unwritten.media import read_audio
+
         waveform = read_audio(path)
         if modality == "audio" and (not len(waveform) or float(np.abs(waveform).max()) < _SILENCE):
             raise UnwrittenError(f"{path}: there is nothing to read, its sound is silent; give a recording of the pen")
@@ -88,7 +93,7 @@ def stored_track(path: Path | str, settings: TrackerSettings, store: Store | Non
 
     if store is None or not Path(path).is_file():
         return track(path, settings)
-    key = {"version": _TRACK_VERSION, "file": digest_file(path), "tracker": asdict(settings)}
+    key = {"version": TRACK_VERSION, "file": digest_file(path), "tracker": asdict(settings)}
     return _track_from_arrays(store.get_or_compute("track", key, lambda: _arrays_from_track(track(path, settings))))
 
 

@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
-
 from unwritten.features.spectrogram import SpectrogramSettings, frame_count, log_mel
 from unwritten.features.store import Arrays, Store
 from unwritten.handwriting.corpus import HandwritingCorpus
+from unwritten.parallel import run_jobs
 from unwritten.simulation.motion import MOTION_RATE_HZ
 from unwritten.simulation.pen import PenSettings
 from unwritten.simulation.sound import SoundSettings, simulate_sound
@@ -113,7 +110,6 @@ def build_pool(
         processes: how many to work with.
         progress: show a bar.
     """
-    shards: list[Arrays] = []
     labels, writers, styles, heights = [], [], [], []
     jobs: list[_Job] = []
     for corpus, style in corpora:
@@ -128,13 +124,8 @@ def build_pool(
             key = {"version": _VERSION, "corpus": digest, "style": style, "first": first, **asdict(settings)}
             jobs.append((corpus.subset(chosen), heights_mm[chosen], style, (int(digest[:8], 16), first), key))
     work = partial(_shard, settings=settings, root=store.root)
-    if processes > 1:
-        # Spawned, not forked: the parent's threads (torch, OpenMP) do not survive a fork.
-        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as executor:
-            results = executor.map(work, jobs)
-            shards = list(tqdm(results, "performing", len(jobs), unit="shard", disable=not progress))
-    else:
-        shards = [work(job) for job in tqdm(jobs, "performing", unit="shard", disable=not progress)]
+    done = dict(run_jobs(work, jobs, processes, "performing", "shard", progress))
+    shards = [done[number] for number in range(len(jobs))]
     lengths = np.concatenate([shard["lengths"] for shard in shards])
     mel_lengths = np.concatenate([shard["mel_lengths"] for shard in shards])
     return Pool(
