@@ -9,8 +9,8 @@ import pytest
 
 from unwritten.errors import UnwrittenError
 from unwritten.media import probe, read_audio, read_frames
-from unwritten.simulation.scene import SceneSettings, render_clip
-from unwritten.types import Recording, Track
+from unwritten.simulation.scene import SceneSettings, clip_with_files, render_clip
+from unwritten.types import Clip, Recording, Track
 
 RATE_HZ = 16_000
 SCENE = SceneSettings(noise=0, table="laminate")
@@ -75,3 +75,16 @@ def test_what_a_recording_lacks_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(UnwrittenError, match="nothing"):
         render_clip(Recording(), tmp_path / "nothing", SCENE)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["dark.m4a", "silent_muted.mp4"]
+
+
+def test_a_simulated_item_gets_files_once_and_new_ones_when_it_changes(tmp_path: Path) -> None:
+    clip = Clip("live/0007", recording=make_recording(), word="above")
+    first = clip_with_files(clip, tmp_path, SCENE)
+    assert set(first.files) == {"audio", "video", "av"} and first.word == "above"
+    stamps = {path: path.stat().st_mtime_ns for path in first.files.values()}
+    again = clip_with_files(clip, tmp_path, SCENE)
+    assert dict(again.files) == dict(first.files)
+    assert stamps == {path: path.stat().st_mtime_ns for path in again.files.values()}
+    other = clip_with_files(Clip("live/0007", recording=make_recording(0.1)), tmp_path, SCENE)
+    assert not set(other.files.values()) & set(first.files.values())
+    assert clip_with_files(first, tmp_path / "elsewhere") is first

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import zlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -16,7 +19,7 @@ from unwritten.files import whole_file
 from unwritten.media import write_audio, write_video
 from unwritten.simulation.scene.render import render
 from unwritten.simulation.scene.settings import SceneSettings
-from unwritten.types import Modality, Recording, Track
+from unwritten.types import Clip, Modality, Recording, Track
 
 _COPY_BLOCK_S = 0.5  # sound and pictures are interleaved about this finely
 
@@ -79,6 +82,38 @@ def render_clip(
         files["av"] = path.with_name(path.name + ".mp4")
         _add_sound(files["video"], aligned_waveform(recording), recording.sample_rate_hz, files["av"])
     return files
+
+
+def clip_with_files(clip: Clip, folder: Path | str, settings: SceneSettings | None = None) -> Clip:
+    """A simulated clip that exists as files, for readers that take files; a clip of files is returned as it is.
+
+    Files are named by the clip's id and a digest of recording and settings, and are made once: what is there already is
+    whole and is taken as it is. The scene's seed is made from the clip's id, so it does not depend on the order of clips.
+
+    Raises:
+        UnwrittenError: the recording is empty, or the folder cannot be written.
+    """
+    if clip.files or clip.recording is None:
+        return clip
+    path = Path(folder) / f"{clip.id}-{_digest(clip.recording, settings or SceneSettings())}"
+    files: dict[Modality, Path] = {"audio": path.with_name(path.name + ".mp3")}
+    files |= {"video": path.with_name(path.name + "_muted.mp4"), "av": path.with_name(path.name + ".mp4")}
+    wanted = {modality: file for modality, file in files.items() if modality in clip.modalities}
+    if wanted and all(file.is_file() for file in wanted.values()):
+        return replace(clip, files=wanted)
+    return replace(clip, files=render_clip(clip.recording, path, settings, zlib.crc32(clip.id.encode())))
+
+
+def _digest(recording: Recording, settings: SceneSettings) -> str:
+    state = hashlib.sha256(repr((settings, recording.sample_rate_hz, recording.audio_offset_s)).encode())
+    track = recording.track
+    if track is not None:
+        state.update(repr((track.size_px, track.sample_aspect_ratio, track.mirrored)).encode())
+        for values in (track.time_s, track.tip_px, track.visible, track.shot, track.shaft_rad, track.contact):
+            state.update(np.ascontiguousarray(values).tobytes())
+    if recording.waveform is not None:
+        state.update(np.ascontiguousarray(recording.waveform, np.float32).tobytes())
+    return state.hexdigest()[:12]
 
 
 def _pictures(track: Track, settings: SceneSettings | None, seed: int) -> Iterator[NDArray[np.uint8]]:
