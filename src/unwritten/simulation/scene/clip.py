@@ -88,7 +88,7 @@ def clip_with_files(clip: Clip, folder: Path | str, settings: SceneSettings | No
     """A simulated clip that exists as files, for readers that take files; a clip of files is returned as it is.
 
     Files are named by the clip's id and a digest of recording and settings, and are made once: what is there already is
-    whole and is taken as it is. The scene's seed is made from the clip's id, so it does not depend on the order of clips.
+    whole and is taken as it is. The scene's seed is made from the clip's id, so the order of clips does not matter.
 
     Raises:
         UnwrittenError: the recording is empty, or the folder cannot be written.
