@@ -32,7 +32,7 @@ from unwritten.types import BoolArray, FloatArray, Track
 SAMPLE_RATE_HZ = 16_000
 FRAME_RATE_HZ = 60.0
 _CONTACT_DB = 4.5
-_USUAL_SPEED_MM_S = 45.0
+_USUAL_SPEED_MM_S = 40.0
 _LAGS_S = np.arange(-0.2, 0.45, 0.01)
 
 
