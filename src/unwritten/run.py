@@ -102,7 +102,7 @@ def command_line(program: str, main: Callable[[], Any]) -> int:
         print(f"{program}: {hydra_error_line(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(f"{program}: interrupted; run the same command with the same hydra.run.dir to go on", file=sys.stderr)
+        print(f"{program}: interrupted before anything was done", file=sys.stderr)
         return 130
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
@@ -118,6 +118,12 @@ def task(program: str, function: Callable[[DictConfig], Any]) -> Callable[[DictC
         except UnwrittenError as error:
             print(f"{program}: {one_line(error)}", file=sys.stderr)
             raise SystemExit(error.exit_status) from error
+        except KeyboardInterrupt as error:
+            from hydra.core.hydra_config import HydraConfig
+
+            run_dir = HydraConfig.get().runtime.output_dir
+            print(f"{program}: interrupted; add hydra.run.dir={run_dir} to the same command to go on", file=sys.stderr)
+            raise SystemExit(130) from error
         except BrokenPipeError as error:
             # Whoever read the table has seen enough of it; the files are written.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -17,8 +17,8 @@ make its coverage right where clips are few:
   that of multiway clustering: C. Cameron, J. Gelbach, D. Miller, Journal of Business & Economic Statistics 29, 2011).
 - A clip that most words contain pulls the mean along: ``s_c`` is divided by 1 minus the share of the stratum's items
   that contain it, as a jackknife would.
-- Few clips: variances get G / (G - strata), and deviations are widened by t, the ratio of Student's to the normal
-  quantile at Satterthwaite's degrees of freedom, with the effective number of clips for G (T. Hesterberg, The American
+- Few clips: variances get G / (G - strata) with the effective number of clips for G, and deviations are widened by t,
+  the ratio of Student's to the normal quantile at Satterthwaite's degrees of freedom (T. Hesterberg, The American
   Statistician 69, 2015, calls this the expanded percentile interval).
 """
 
@@ -206,8 +206,8 @@ class CrossedBootstrap:
             sums = (factor.membership.T @ residuals) / leverage
             # What the words of a clip scatter by themselves, counted with the words already.
             within = _sums_within(factor.membership, words.membership, residuals) / leverage**2
-            count = factor.membership.shape[1]
-            correction = count / max(1, count - self._strata_count)
+            # In effective numbers: a few clips, such as those of e and a, are in most words.
+            correction = 1 + self._strata_count / self._freedom[position]
             squares = (sums**2).sum(axis=0)
             between = correction * np.maximum(0.0, squares - within.sum(axis=0))
             variances.append(between / self.size**2)
