@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import asdict
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from unwritten.media import modality_from_name
 from unwritten.tracking.settings import TrackerSettings
 from unwritten.types import Clip, Modality, Recording, Track
 
+_LOG = logging.getLogger("unwritten")
 _SILENCE = 10 ** (-75 / 20)  # full scale 1: below the noise of any microphone that was switched on
 TRACK_VERSION = 1
 """Raised when the tracker changes what it gives under the same settings."""
@@ -53,17 +55,23 @@ def record_file(
         UnwrittenError: the file lacks the modality, or there is nothing in it to read.
     """
     track = waveform = None
+    offset_s = 0.0
     if modality in ("video", "av"):
         track = stored_track(path, tracker or TrackerSettings(), store)
+        if len(track) < 2:
+            raise UnwrittenError(f"{path}: there is nothing to read, it has one frame only; give a film of the writing")
     if modality in ("audio", "av"):
-        from unwritten.media import read_audio
+        from unwritten.media import read_audio_report
 
-        waveform = read_audio(path)
+        waveform, report = read_audio_report(path)
+        for message in report.warnings:
+            _LOG.warning("%s", message)
+        offset_s = report.offset_s if modality == "av" else 0.0
         if modality == "audio" and (not len(waveform) or float(np.abs(waveform).max()) < _SILENCE):
             raise UnwrittenError(f"{path}: there is nothing to read, its sound is silent; give a recording of the pen")
     if track is not None and not track.visible.any():
         raise UnwrittenError(f"{path}: there is nothing to read, no pen is in view; film the tip of the pen")
-    return Recording(track=track, waveform=waveform)
+    return Recording(track=track, waveform=waveform, audio_offset_s=offset_s)
 
 
 def record_clip(

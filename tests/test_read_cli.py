@@ -1,0 +1,112 @@
+"""``unwritten read``: every kind of file, and one line for what cannot be read."""
+
+from __future__ import annotations
+
+import json
+import wave
+
+import numpy as np
+import pytest
+
+from unwritten.cli import main
+from unwritten.media import write_audio, write_video
+from unwritten.models.checkpoint import default_checkpoint
+
+pytestmark = pytest.mark.skipif(not default_checkpoint().is_file(), reason="checkpoints/ holds no checkpoint")
+
+CLIPS = [
+    ("words/standard/above_muted.mp4", "video"),
+    ("words/standard/above.mp3", "audio"),
+    ("words/standard/above.mp4", "av"),
+    ("letters/cursive/a-2c_muted.mp4", "video"),
+    ("letters/cursive/a-2c.mp3", "audio"),
+    ("letters/retrace/a-3r.mp4", "av"),
+]
+
+
+@pytest.mark.parametrize(("name", "modality"), CLIPS)
+def test_every_sample_clip_gives_a_word_candidates_and_letters(sample_clips, capsys, name, modality):
+    assert main(["read", str(sample_clips / name), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["modality"] == modality
+    assert answer["word"].isalpha()
+    assert answer["candidates"][0][0] == answer["word"]
+    probabilities = [probability for _, probability in answer["candidates"]]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert sum(probabilities) <= 1 + 1e-6
+    assert {"letters", "seconds"} <= answer.keys()
+
+
+def test_an_audio_item_never_reaches_the_tracker_whatever_its_container_hides(sample_clips, capsys, monkeypatch):
+    import unwritten.readers.recording as recording
+
+    def refuse(*_):
+        raise AssertionError("the tracker was asked about an audio item")
+
+    monkeypatch.setattr(recording, "stored_track", refuse)
+    assert main(["read", str(sample_clips / "letters/standard/a-1.mp3"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["modality"] == "audio"
+
+
+def test_the_number_of_letters_binds_the_answer(sample_clips, capsys):
+    for length in (1, 3, 5):
+        assert main(["read", str(sample_clips / "words/standard/above.mp3"), "--length", str(length), "--json"]) == 0
+        assert len(json.loads(capsys.readouterr().out)["word"]) == length
+
+
+def black_video(path):
+    write_video(path, [np.zeros((48, 64, 3), dtype=np.uint8)] * 30, fps=30)
+
+
+def one_frame(path):
+    write_video(path, [np.full((48, 64, 3), 200, dtype=np.uint8)], fps=30)
+
+
+def silent_video(path):
+    write_video(path, [np.full((48, 64, 3), 200, dtype=np.uint8)] * 30, fps=30)
+
+
+def silence(path):
+    write_audio(path, np.zeros(16_000, dtype=np.float32), 16_000)
+
+
+def noise(path):
+    write_audio(path, np.random.default_rng(0).normal(0, 0.1, 16_000).astype(np.float32), 16_000)
+
+
+BAD = [
+    ("missing.mp4", None, []),
+    ("folder.mp4", lambda path: path.mkdir(), []),
+    ("empty.mp4", lambda path: path.touch(), []),
+    ("text.mp4", lambda path: path.write_text("not a video at all\n" * 50), []),
+    ("black.mp4", black_video, []),
+    ("one.mp4", one_frame, []),
+    ("mute.mp4", silent_video, ["--modality", "audio"]),
+    ("sound.wav", noise, ["--modality", "video"]),
+    ("silence.wav", silence, []),
+]
+
+
+@pytest.mark.parametrize(("name", "make", "more"), BAD, ids=[entry[0] for entry in BAD])
+def test_what_cannot_be_read_is_named_in_one_line_with_status_1(tmp_path, capfd, name, make, more):
+    path = tmp_path / name
+    if make is not None:
+        make(path)
+    assert main(["read", str(path), *more]) == 1
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    lines = [line for line in captured.err.splitlines() if line.startswith("unwritten: ")]
+    assert len(lines) == 1
+    assert name in lines[0]
+    assert "Traceback" not in captured.err
+
+
+def test_a_length_that_no_word_has_is_bad_usage(tmp_path, capsys):
+    path = tmp_path / "x.wav"
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(16_000)
+        file.writeframes(np.random.default_rng(0).integers(-3000, 3000, 32_000).astype("<i2").tobytes())
+    assert main(["read", str(path), "--length", "0"]) == 2
+    assert "--length 0" in capsys.readouterr().err
