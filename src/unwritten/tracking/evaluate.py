@@ -12,7 +12,7 @@ import argparse
 import csv
 import json
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -134,7 +134,7 @@ def lucas_kanade(clip: Path, starts: Mapping[int, tuple[float, float]]) -> NDArr
         if index in starts:
             point = np.array(starts[index], np.float32).reshape(1, 1, 2)
         elif last is not None and np.isfinite(point).all():
-            point, _, _ = cv2.calcOpticalFlowPyrLK(last, luma, point, None, winSize=(31, 31), maxLevel=4)  # type: ignore[call-overload]
+            point, _, _ = cv2.calcOpticalFlowPyrLK(last, luma, point, None, winSize=(31, 31), maxLevel=4)
         tips.append(point[0, 0].copy())
         last = luma
     return np.array(tips, np.float64)
@@ -214,16 +214,15 @@ def compare(marks_path: Path, folder: Path, shots_path: Path | None = None) -> l
         path = folder / clip
         ours = track(path)
         starts = _starts(marks, shots.get(clip, {}).get("first_frames", [0]))
-        rivals: dict[str, Callable[[], NDArray[np.float64] | None]] = {
-            "Lucas-Kanade, set by hand": lambda path=path, starts=starts: lucas_kanade(path, starts),
-            "CSRT, set by hand": lambda path=path, starts=starts: csrt(path, starts),
-            "MediaPipe fingertip, defaults": lambda path=path: mediapipe_defaults(path),
-        }
         found = {"unwritten": (errors_percent(ours, marks), ours.visible[marks.frame])}
         rows.append((clip, "unwritten", score_tips(*found["unwritten"], marks.visible)))
         pooled["unwritten"].append((*found["unwritten"], marks.visible))
-        for name, run in rivals.items():
-            tips = run()
+        rivals = {
+            "Lucas-Kanade, set by hand": lucas_kanade(path, starts),
+            "CSRT, set by hand": csrt(path, starts),
+            "MediaPipe fingertip, defaults": mediapipe_defaults(path),
+        }
+        for name, tips in rivals.items():
             if tips is None:
                 rows.append((clip, name, None))
                 continue

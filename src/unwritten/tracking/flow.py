@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import cv2
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +28,7 @@ def carry(
     if not len(points):
         return np.zeros((0, 2)), np.zeros(0)
     start = points.astype(np.float32)[:, None]
-    options = {"winSize": (window, window), "maxLevel": _LEVELS, "criteria": _CRITERIA}
+    options: dict[str, Any] = {"winSize": (window, window), "maxLevel": _LEVELS, "criteria": _CRITERIA}
     there, found, _ = cv2.calcOpticalFlowPyrLK(before, after, start, None, **options)
     back, returned, _ = cv2.calcOpticalFlowPyrLK(after, before, there, None, **options)
     error = np.hypot(*(back - start)[:, 0].T).astype(np.float64)

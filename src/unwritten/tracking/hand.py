@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unwritten.errors import UnwrittenError
-from unwritten.tracking.planes import Planes
+from unwritten.tracking.planes import Plane, Planes
 
 _LOG = logging.getLogger(__name__)
-INDEX_TIP, INDEX_JOINT, WRIST = 8, 7, 0
+INDEX_TIP, INDEX_JOINT, INDEX_KNUCKLE = 8, 7, 5
 _THRESHOLD = 0.05
 _CLEAR = 9.0  # log odds after which more pictures are not asked
 
@@ -40,7 +40,7 @@ class Hand(NamedTuple):
     presence: float
 
 
-def rgb_of(planes: Planes) -> NDArray[np.uint8]:
+def rgb_of(planes: Planes) -> Plane:
     """The working picture in colour, uint8 ``[h, w, 3]`` RGB."""
     size = (planes.luma.shape[1], planes.luma.shape[0])
     u, v = (cv2.resize(plane, size, interpolation=cv2.INTER_LINEAR) for plane in (planes.u, planes.v))

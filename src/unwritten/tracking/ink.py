@@ -67,7 +67,7 @@ def recover_ink(track: Track) -> Ink:
     if not shots:
         empty = np.zeros((0, 2))
         return Ink(empty, empty, np.zeros(0), np.zeros(0), (), (int(_HEIGHT), int(_HEIGHT)))
-    boxes = [_box(xy[frames], np.asarray(track.contact)[frames]) for frames in shots]
+    boxes = [_box(xy[frames], np.asarray(track.contact, np.float64)[frames]) for frames in shots]
     tallest = max(float(high[1] - low[1]) for low, high in boxes)
     widest = max(float(high[0] - low[0]) for low, high in boxes)
     scale = min((_HEIGHT - 2 * _MARGIN) / max(tallest, 1e-6), 8 * _HEIGHT / max(widest, 1e-6))

@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from unwritten.tracking.planes import Planes
+from unwritten.tracking.planes import Plane, Planes
 from unwritten.tracking.settings import TrackerSettings
 
 # The view along the shaft: points from 48 px ahead of the tip to 64 px up the shaft, 40 px to either side.
@@ -45,7 +45,7 @@ class Candidates:
     score: NDArray[np.float64]
 
 
-def paper_luma(luma: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def paper_luma(luma: Plane) -> Plane:
     """Brightness of the paper under everything thinner than a finger: a closing, smoothed.
 
     Args:
@@ -61,7 +61,7 @@ def paper_luma(luma: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return cv2.resize(small, (width, height), interpolation=cv2.INTER_LINEAR)
 
 
-def _corners(mask: NDArray[np.uint8], reach: int) -> NDArray[np.float64]:
+def _corners(mask: Plane, reach: int) -> NDArray[np.float64]:
     """Convex corners of the outlines in ``mask``: ``[C, 4]`` of x, y and the direction into the region.
 
     The sharpness of a contour point is the length of the sum of the unit vectors to the points ``reach`` steps before
@@ -87,13 +87,13 @@ def _corners(mask: NDArray[np.uint8], reach: int) -> NDArray[np.float64]:
 
 
 def along_shaft(
-    image: NDArray[np.uint8],
+    image: Plane,
     tip: NDArray[np.float64],
     axis: NDArray[np.float64],
     along: tuple[float, float, int],
     across: tuple[float, float, int],
     outside: int,
-) -> NDArray[np.uint8]:
+) -> Plane:
     """Sample ``image`` on a grid whose rows step up the shaft and whose columns step across it.
 
     Args:
@@ -121,7 +121,7 @@ def along_shaft(
     )
 
 
-def _score(ratio: NDArray[np.uint8], warmth: NDArray[np.uint8], corners: NDArray[np.float64]) -> NDArray[np.float64]:
+def _score(ratio: Plane, warmth: Plane, corners: NDArray[np.float64]) -> NDArray[np.float64]:
     """Evidence ``[C]`` for a pen at each corner ``[C, 4]`` (tip and axis), from the picture around it."""
     height, width = ratio.shape
     x, y, dx, dy = (column[:, None] for column in corners.T)
@@ -151,7 +151,7 @@ def _score(ratio: NDArray[np.uint8], warmth: NDArray[np.uint8], corners: NDArray
     )
 
 
-def find_nibs(planes: Planes, settings: TrackerSettings, paper: NDArray[np.uint8] | None = None) -> Candidates:
+def find_nibs(planes: Planes, settings: TrackerSettings, paper: Plane | None = None) -> Candidates:
     """Candidates for the tip in one frame, at most ``settings.candidates``.
 
     Args:

@@ -19,7 +19,7 @@ from unwritten.types import Frame
 if TYPE_CHECKING:
     from unwritten.media import Picture
 
-Plane = NDArray[np.uint8]
+Plane = NDArray[Any]  # uint8; OpenCV's stubs know no narrower type
 
 
 @dataclass(frozen=True)

@@ -66,12 +66,12 @@ def _quantile(values: NDArray[np.generic], part: float) -> float:
     return float(np.partition(flat, place)[place])
 
 
-def _first_above(profile: NDArray[np.float64], level: NDArray[np.float64] | float) -> NDArray[np.float64]:
+def _first_above(profile: NDArray[np.float64], level: float) -> NDArray[np.float64]:
     """Sub-pixel index along axis 1 where each row of ``profile`` first rises above ``level``.
 
     NaN where it never does.
     """
-    above = profile > np.asarray(level)
+    above = profile > level
     index = above.argmax(1)
     rows = np.arange(len(profile))
     previous = np.maximum(index - 1, 0)
@@ -100,13 +100,15 @@ def refine(
         if paper - core < 12:
             return None
         level = core + tip_level * (paper - core)
-        view = view.astype(np.float64)
+        light = view.astype(np.float64)
         stations = np.arange(start + 8, start + 42)
-        edges = np.stack([view[stations, _SIDE:], view[stations, _SIDE::-1]])
+        edges = np.stack([light[stations, _SIDE:], light[stations, _SIDE::-1]])
         crossings = _first_above(edges.reshape(-1, _SIDE + 1), level).reshape(2, -1)
         if np.isfinite(crossings).sum(1).min() < 8:
             return None
-        (a_right, a_left), (b_right, b_left), strays = _lines(stations + _FIRST, crossings * [[1.0], [-1.0]])
+        (a_right, a_left), (b_right, b_left), strays = _lines(
+            _FIRST + stations.astype(np.float64), crossings * [[1.0], [-1.0]]
+        )
         a, b = (a_right + a_left) / 2, (b_right + b_left) / 2
         width = (a_right - a_left) + 20 * (b_right - b_left)
         misfit = float(strays.max())
@@ -119,10 +121,10 @@ def refine(
         r0, c0 = rows.astype(int), columns.astype(int)
         fr, fc = rows - r0, columns - c0
         sampled = (
-            view[r0, c0] * (1 - fr) * (1 - fc)
-            + view[r0 + 1, c0] * fr * (1 - fc)
-            + view[r0, c0 + 1] * (1 - fr) * fc
-            + view[r0 + 1, c0 + 1] * fr * fc
+            light[r0, c0] * (1 - fr) * (1 - fc)
+            + light[r0 + 1, c0] * fr * (1 - fc)
+            + light[r0, c0 + 1] * (1 - fr) * fc
+            + light[r0 + 1, c0 + 1] * fr * fc
         )
         crossing = _first_above(sampled.mean(1)[None], level)[0]
         if not np.isfinite(crossing):
@@ -136,7 +138,7 @@ def refine(
         if abs(u_tip) > 22 or abs(v_tip) > 16:
             return None
     # The tip moved within this last view by (u_tip, v_tip); its own column ahead of it shows the shadow.
-    ahead = view[: int(u_tip - _FIRST) + 1][::-1]
+    ahead = light[: int(u_tip - _FIRST) + 1][::-1]
     column = int(np.clip(round(v_tip) + _SIDE, 3, 2 * _SIDE - 3))
     return Refined(tip, axis, width, misfit, _shadow(ahead[:, column - 3 : column + 4].mean(1), core, paper))
 

@@ -42,8 +42,8 @@ class TrackerSettings:
     nib_width: float = 0.02
     dark_levels: tuple[float, ...] = (0.25, 0.4, 0.6)
     candidates: int = 6
-    search_every: int = 4
-    min_score: float = 0.0
+    search_every: int = 6
+    min_score: float = 1.3
     jump: float = 6.0
     missing: float = 1.5
     tip_level: float = 0.22

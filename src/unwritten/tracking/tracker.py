@@ -10,6 +10,7 @@ import logging
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +74,7 @@ def _track(stream: Iterable[Planes], settings: TrackerSettings, name: str) -> Tr
     if settings.kind == "mediapipe":
         return _finger_track(eye, finger, first, settings, name)
     found = _nib_track(eye, first, settings, name)
-    if not found.visible.any() and any(finger.confidence):
+    if not found.visible.any() and finger.pointing:
         return _finger_track(eye, finger, first, settings, name)
     if not found.visible.any():
         _LOG.warning("%s: no pen found, so the track is empty; is a pen over paper in view?", name)
@@ -144,7 +145,7 @@ def _square_px(tip: NDArray[np.float64], planes: Planes) -> NDArray[np.float64]:
 
 def _follow(
     sightings: list[Sighting], adjacent: NDArray[np.bool_], time_s: NDArray[np.float64], settings: TrackerSettings
-) -> tuple[NDArray[np.float64], ...] | None:
+) -> tuple[NDArray[Any], ...] | None:
     """Tip, axis, visible, bridged, confidence and shadow of each frame of one shot; None where it shows no pen."""
     chosen = choose(sightings, settings)
     seen = chosen >= 0
@@ -167,9 +168,10 @@ def _follow(
     for begin, end in gaps(seen):
         if time_s[end] - time_s[begin - 1] <= settings.bridge_s:
             visible[begin:end] = bridged[begin:end] = True
-    index = np.arange(count)
+    every = np.arange(count)
     for column in range(2):
-        axis[:, column] = np.interp(index, index[seen], axis[seen, column])
-    evidence = np.interp(index, index[seen], score[seen])
-    confidence = np.where(visible, 1 / (1 + np.exp(-1.5 * evidence)) * np.exp(-deviation / 20), 0.0)
+        axis[:, column] = np.interp(every, every[seen], axis[seen, column])
+    evidence = np.interp(every, every[seen], score[seen])
+    # Calibrated on rendered scenes in which the tracker fails and on the real clips: see docs/tracking.md.
+    confidence = np.where(visible, np.exp(-deviation / 20) / (1 + np.exp(-4.0 * (evidence - 1.5))), 0.0)
     return tip, axis, visible, bridged, confidence, shadow
