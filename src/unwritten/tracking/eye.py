@@ -99,7 +99,7 @@ class Eye:
             if error[index] > 1.0 or score < -4:
                 continue
             # Only what may become the path is worth refining in every frame.
-            likely = last.width[index] > 0 and last.score[index] > last.score[0] - _RIVAL
+            likely = index < 2 and last.width[index] > 0 and last.score[index] > last.score[0] - _RIVAL
             refined = self._refine(planes, tip, last.axis[index]) if likely else None
             if refined is not None and 0.7 < refined[6] / last.width[index] < 1.4:
                 rows.append((score, *refined[1:]))
@@ -111,8 +111,8 @@ class Eye:
     def _search(self, planes: Planes) -> list[Row]:
         found = find_nibs(planes, self._settings)
         rows: list[Row] = []
-        for tip, axis, score in zip(found.tip, found.axis, found.score, strict=True):
-            refined = self._refine(planes, tip, axis) if score > found.score[0] - 3 * _RIVAL else None
+        for rank, (tip, axis, score) in enumerate(zip(found.tip, found.axis, found.score, strict=True)):
+            refined = self._refine(planes, tip, axis) if rank < 3 and score > found.score[0] - 3 * _RIVAL else None
             rows.append((score - 2.0, *tip, *axis, 2.0, 0.0, -1.0) if refined is None else (score, *refined[1:]))
         return rows
 
