@@ -84,7 +84,8 @@ def evaluate(config: DictConfig) -> list[Score]:
     sys.stdout.flush()
     for line in problems.lines():
         print(f"evaluate.py: {line}", file=sys.stderr)
-    print(f"\n{run_dir}: answers.parquet, scores.json, analysis.json", file=sys.stderr)
+    written = [name for name in ("answers.parquet", "scores.json", "analysis.json") if (run_dir / name).exists()]
+    print(f"\n{run_dir}: {', '.join(written)}", file=sys.stderr)
     if not table.empty and not (table["state"] == "answered").any():
         first = table["error"].iloc[0] or table["state"].iloc[0]
         raise UnwrittenError(f"{run_dir}: no reader answered anything; the first item says: {first}")

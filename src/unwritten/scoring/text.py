@@ -91,14 +91,16 @@ def _is_word(cell: str) -> bool:
 
 def _cells(score: Score, styles: Sequence[str], by_style: Mapping[tuple[str, str, str], Score]) -> list[str]:
     interval = "" if score.ola_low is None else f"{100 * score.ola_low:.1f} .. {100 * (score.ola_high or 0):.1f}"
+    # A printed number keeps the digits that it was printed with.
+    digits = 1 if score.n is not None else 2
     own = [by_style.get((score.reader, score.modality, style)) for style in styles]
     return [
         score.reader,
         score.modality,
         "" if score.n is None else str(score.n),
-        f"{100 * score.ola:.1f}",
+        _percent(score.ola, digits),
         interval,
-        *(_percent(None if row is None else row.ola) for row in own),
+        *(_percent(None if row is None else row.ola, digits) for row in own),
         _percent(score.corrected_ola),
         _percent(score.edit_similarity),
         _percent(score.word_accuracy),
@@ -107,5 +109,5 @@ def _cells(score: Score, styles: Sequence[str], by_style: Mapping[tuple[str, str
     ]
 
 
-def _percent(value: float | None) -> str:
-    return "" if value is None else f"{100 * value:.1f}"
+def _percent(value: float | None, digits: int = 1) -> str:
+    return "" if value is None else f"{100 * value:.{digits}f}"
