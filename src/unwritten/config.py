@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, TypeVar
-
-from omegaconf import DictConfig, OmegaConf
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from unwritten.errors import UsageError
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
 
 Settings = TypeVar("Settings")
 
@@ -24,7 +25,7 @@ def settings_from(cls: type[Settings], node: DictConfig | Mapping[str, Any] | No
     Raises:
         UsageError: the node holds a key that ``cls`` does not know, or a value that ``cls`` refuses.
     """
-    values: Any = OmegaConf.to_container(node, resolve=True) if isinstance(node, DictConfig) else dict(node or {})
+    values: Any = _plain(node)
     known = {field.name for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
     unknown = sorted(set(values) - known)
     if unknown:
@@ -33,3 +34,11 @@ def settings_from(cls: type[Settings], node: DictConfig | Mapping[str, Any] | No
         return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
     except (TypeError, ValueError) as error:
         raise UsageError(f"{where}: {error}") from error
+
+
+def _plain(node: DictConfig | Mapping[str, Any] | None) -> dict[str, Any]:
+    if type(node).__module__.startswith("omegaconf"):
+        from omegaconf import OmegaConf  # settings are also built where no configuration library is installed
+
+        return OmegaConf.to_container(node, resolve=True)  # type: ignore[return-value]
+    return dict(node or {})

@@ -11,6 +11,7 @@ import lightning
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+from torch.optim import Optimizer
 
 from unwritten.config import settings_from
 from unwritten.models.fusion import HEADS, FusionModel, ModelSettings
@@ -22,8 +23,8 @@ class Batch(NamedTuple):
     Attributes:
         kinematics: float32 ``[B, T, K]``; kinematics_mask: bool ``[B, T]``.
         spectrogram: float32 ``[B, T, M]``; spectrogram_mask: bool ``[B, T]``.
-        lengths: int64 ``[B]`` frames of each item.
-        targets: int64 ``[L]`` labels of all items, one after the other; target_lengths: int64 ``[B]``.
+        lengths: int64 ``[B]`` frames of each item, on the CPU.
+        targets: int32 ``[L]`` labels of all items, one after the other; target_lengths: int64 ``[B]``; on the CPU.
     """
 
     kinematics: Tensor
@@ -98,45 +99,81 @@ class CtcModule(lightning.LightningModule):
             logger=False,
         )
 
-    def losses(self, batch: Batch) -> dict[str, Tensor]:
-        """Mean CTC loss per letter of each head, over the items that have its modality."""
-        logits = self.network(*batch[:5])
+    def transfer_batch_to_device(self, batch: Batch, device: torch.device, dataloader_idx: int) -> Batch:
+        """Move the streams, from pinned memory without waiting; lengths and targets stay where CTC wants them."""
+        streams = [tensor.to(device, non_blocking=True) for tensor in batch[:4]]
+        return Batch(*streams, *batch[4:])
+
+    def summed_losses(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """CTC loss per letter of each head ``[3]``, summed over the items that have its modality, and their number."""
+        device = batch.kinematics.device
+        logits = self.network(*batch[:4], batch.lengths.to(device, non_blocking=True))
         frames = FusionModel.emission_lengths(batch.lengths)
-        has = {
-            "video": batch.kinematics_mask.any(dim=1),
-            "audio": batch.spectrogram_mask.any(dim=1),
-        }
-        has["av"] = has["video"] | has["audio"]
-        result = {}
-        for name, stream in zip(HEADS, logits, strict=True):
+        letters = batch.target_lengths.to(device, non_blocking=True)
+        video, audio = batch.kinematics_mask.any(dim=1), batch.spectrogram_mask.any(dim=1)
+        sums, counts = [], []
+        for stream, present in zip(logits, (video, audio, video | audio), strict=True):
             log_probs = F.log_softmax(stream.float(), dim=-1).transpose(0, 1)
+            # Targets as int32 and lengths on the CPU: on CUDA PyTorch then takes cuDNN's kernel for a batch whose items
+            # are all as long as it, its own for any other, and never waits for the device.
             loss = F.ctc_loss(
                 log_probs, batch.targets, frames, batch.target_lengths, blank=0, reduction="none", zero_infinity=True
             )
-            weight = has[name].to(loss.dtype)
-            result[name] = (loss * weight / batch.target_lengths).sum() / weight.sum().clamp_min(1.0)
-        return result
+            weight = present.to(loss.dtype)
+            sums.append((loss * weight / letters).sum())
+            counts.append(weight.sum())
+        return torch.stack(sums), torch.stack(counts)
+
+    def losses(self, batch: Batch) -> dict[str, Tensor]:
+        """Mean CTC loss per letter of each head, over the items that have its modality."""
+        sums, counts = self.summed_losses(batch)
+        return dict(zip(HEADS, sums / counts.clamp_min(1.0), strict=True))
 
     def training_step(self, batch: Batch, batch_index: int) -> Tensor:
-        """Weighted sum of the three losses."""
-        losses = self.losses(batch)
+        """Weighted sum of the three losses, each the mean over the items of all devices together."""
+        sums, counts = self.summed_losses(batch)
+        devices = self.trainer.world_size
+        if devices > 1:
+            # Gradients are averaged over devices, which may hold differing numbers of items.
+            counts = self.trainer.strategy.reduce(counts, reduce_op="sum")
+        means = sums * devices / counts.clamp_min(1.0)
+        losses = dict(zip(HEADS, means, strict=True))
         total = (
             self.optimiser.video_weight * losses["video"]
             + self.optimiser.audio_weight * losses["audio"]
             + self.optimiser.av_weight * losses["av"]
         )
-        self.log("train/loss", total, prog_bar=True, batch_size=len(batch.lengths))
-        self.log_dict({f"train/{name}": loss for name, loss in losses.items()}, batch_size=len(batch.lengths))
+        items = len(batch.lengths)
+        self.log("train/loss", total, prog_bar=True, batch_size=items, sync_dist=devices > 1)
+        self.log_dict({f"train/{name}": loss for name, loss in losses.items()}, batch_size=items, sync_dist=devices > 1)
         return total
 
+    def on_validation_epoch_start(self) -> None:
+        """Begin the sums over the whole validation set."""
+        self._validation = torch.zeros(2, len(HEADS), device=self.device)
+
     def validation_step(self, batch: Batch, batch_index: int) -> None:
-        """Losses and greedy accuracy of each head."""
-        losses = self.losses(batch)
-        self.log_dict(
-            {f"val/{name}": loss for name, loss in losses.items()}, batch_size=len(batch.lengths), sync_dist=True
-        )
-        total = losses["video"] + losses["audio"] + losses["av"]
-        self.log("val/loss", total, prog_bar=True, batch_size=len(batch.lengths), sync_dist=True)
+        """Add the losses of this device's items."""
+        self._validation += torch.stack(self.summed_losses(batch))
+
+    def on_validation_epoch_end(self) -> None:
+        """Mean loss of each head over the items of all devices, and their sum, which chooses the best checkpoint."""
+        sums, counts = self.trainer.strategy.reduce(self._validation, reduce_op="sum")
+        losses = sums / counts.clamp_min(1.0)
+        # Every device has the same values already.
+        self.log_dict({f"val/{name}": loss for name, loss in zip(HEADS, losses, strict=True)})
+        self.log("val/loss", losses.sum(), prog_bar=True)
+
+    def configure_gradient_clipping(
+        self,
+        optimizer: Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        """Clip by the norm; Lightning refuses to for any fused optimiser, though only half precision asks for that."""
+        if gradient_clip_val:
+            parameters = [value for group in optimizer.param_groups for value in group["params"]]
+            torch.nn.utils.clip_grad_norm_(parameters, gradient_clip_val)
 
     def configure_optimizers(self) -> Any:
         """AdamW, fused on CUDA, with the schedule stepped every batch."""
@@ -145,7 +182,15 @@ class CtcModule(lightning.LightningModule):
         optimiser = torch.optim.AdamW(
             [{"params": decayed, "weight_decay": self.optimiser.weight_decay}, {"params": others, "weight_decay": 0.0}],
             lr=self.optimiser.learning_rate,
-            fused=self.device.type == "cuda",
+            fused=self.device.type == "cuda" and not self._scales_losses(),
         )
         schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, self.optimiser.rate_factor)
         return {"optimizer": optimiser, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+    def _scales_losses(self) -> bool:
+        """Whether the trainer computes in half precision, whose small gradients are scaled up before the optimiser."""
+        return (
+            self._trainer is not None
+            and "16" in str(self.trainer.precision)
+            and "bf" not in str(self.trainer.precision)
+        )

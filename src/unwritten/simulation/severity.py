@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from omegaconf import OmegaConf
-
 from unwritten.config import settings_from
 from unwritten.errors import UsageError
 from unwritten.files import project_root
@@ -68,6 +66,8 @@ def severity(name: str) -> SimulationSettings:
     if not path.is_file():
         known = ", ".join(sorted(file.stem for file in folder.glob("*.yaml")))
         raise UsageError(f"severity {name!r}: there is no such severity; known are {known}")
+    from omegaconf import OmegaConf
+
     node = OmegaConf.to_container(OmegaConf.load(path), resolve=True)
     assert isinstance(node, dict)
     return SimulationSettings.from_mapping({str(key): value for key, value in node.items()})

@@ -1,7 +1,12 @@
-"""Batches of composed items: bounded by frames, of like length, the same for any number of workers and devices."""
+"""Batches of composed items: bounded by frames, of like length, the same for any number of workers.
+
+A step's batch is dealt out to all devices item by item, so that no item comes twice, every device has the same lengths
+to work on, and a step of D devices is a step of one device whose batches are D times as large.
+"""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -27,7 +32,7 @@ from unwritten.training.samples import (
 
 @dataclass(frozen=True)
 class LoaderSettings:
-    """Sizes of batches and epochs.
+    """Sizes of one device's batches, and of epochs.
 
     Attributes:
         items_per_epoch: planned items of an epoch.
@@ -76,20 +81,23 @@ def collate(items: Sequence[ComposedItem], alphabet: str) -> Batch:
         torch.from_numpy(spectrogram),
         torch.from_numpy(heard),
         torch.tensor([len(item.kinematics) for item in items]),
-        torch.tensor(labels),
+        torch.tensor(labels, dtype=torch.int32),  # what cuDNN's CTC takes
         torch.tensor([len(item.word) for item in items]),
     )
 
 
-def bucket(frames: Sequence[int], settings: LoaderSettings, rng: np.random.Generator) -> list[list[int]]:
-    """Group item numbers into batches of like length within the bounds, in random order."""
+def bucket(
+    frames: Sequence[int], settings: LoaderSettings, rng: np.random.Generator, devices: int = 1
+) -> list[list[int]]:
+    """Group item numbers into a step's batches of like length, in random order; each device's part is in the bounds."""
     order = np.argsort(np.asarray(frames) + rng.integers(0, 30, size=len(frames)), kind="stable")
     batches: list[list[int]] = []
     current: list[int] = []
     longest = 0
     for index in order:
         longest = max(longest, padded_frames(frames[index]))
-        if current and (len(current) == settings.max_items or longest * (len(current) + 1) > settings.max_frames):
+        each = -(-(len(current) + 1) // devices)
+        if current and (each > settings.max_items or longest * each > settings.max_frames):
             batches.append(current)
             current, longest = [], padded_frames(frames[index])
         current.append(int(index))
@@ -98,8 +106,24 @@ def bucket(frames: Sequence[int], settings: LoaderSettings, rng: np.random.Gener
     return [batches[number] for number in rng.permutation(len(batches))]
 
 
+def as_many(batches: list[list[int]], count: int) -> list[list[int]]:
+    """Exactly ``count`` batches: the largest are halved, or the last are left out.
+
+    Lightning takes the first epoch's number for every epoch's; a shorter epoch would end without validation.
+    """
+    batches = list(batches)
+    while len(batches) < count:
+        largest = max(range(len(batches)), key=lambda number: len(batches[number]))
+        batch = batches[largest]
+        if len(batch) < 2:
+            break
+        batches[largest] = batch[::2]
+        batches.append(batch[1::2])
+    return batches[:count]
+
+
 class SimulatedBatches(Dataset[Batch]):
-    """Batch (epoch, number) of a planner; a pure function of the two."""
+    """One device's part of batch (epoch, number) of a planner; a pure function of the two."""
 
     def __init__(
         self,
@@ -111,15 +135,28 @@ class SimulatedBatches(Dataset[Batch]):
         settings: LoaderSettings,
         alphabet: str,
         items: int,
+        devices: int = 1,
     ) -> None:
         self.planner, self.pool, self.camera, self.sound = planner, pool, camera, sound
         self.features, self.settings, self.alphabet, self.items = features, settings, alphabet, items
+        self.rank, self.devices = 0, devices
+        self._per_epoch: int | None = None
         self._epoch: int | None = None
         self._plan: list[PlannedItem] = []
         self._batches: list[list[int]] = []
 
+    def part(self, rank: int, devices: int) -> SimulatedBatches:
+        """The same batches as one of several devices sees them."""
+        other = copy.copy(self)
+        other.rank, other.devices = rank, devices
+        if devices != self.devices:
+            other._per_epoch = other._epoch = None
+        return other
+
     def batches(self, epoch: int) -> list[list[int]]:
-        """Item numbers of every batch of an epoch."""
+        """Item numbers of every batch of an epoch, of all devices together; every epoch has equally many."""
+        if self._per_epoch is None and epoch != 0:
+            self.batches(0)
         if self._epoch != epoch:
             rate_hz = self.features.kinematics.rate_hz
             limit = int(self.settings.longest_s * rate_hz)
@@ -132,60 +169,88 @@ class SimulatedBatches(Dataset[Batch]):
                 if 2 * SUBSAMPLING * (len(item.word) + 1) <= count <= limit
             ]
             self._plan = [plan[n] for n in fits]
-            self._batches = bucket(
-                [frames[n] for n in fits], self.settings, np.random.default_rng([self.planner.seed, epoch, 1])
-            )
+            rng = np.random.default_rng([self.planner.seed, epoch, 1])
+            batches = bucket([frames[n] for n in fits], self.settings, rng, self.devices)
+            if self._per_epoch is None:
+                self._per_epoch = len(batches)
+            self._batches = as_many(batches, self._per_epoch)
             self._epoch = epoch
         return self._batches
 
     def __getitem__(self, key: tuple[int, int]) -> Batch:
         epoch, number = key
-        chosen = self.batches(epoch)[number]
-        items = [compose(self._plan[n], self.pool, self.camera, self.sound, self.features) for n in chosen]
+        batch = self.batches(epoch)[number]
+        chosen = batch[self.rank :: self.devices]
+        items = [compose(self._plan[n], self.pool, self.camera, self.sound, self.features) for n in chosen or batch[:1]]
+        if not chosen:
+            # Every device takes part in every step; an item that is masked throughout counts for nothing.
+            items = [_masked(items[0])]
         return collate(items, self.alphabet)
 
 
-class EpochSampler(Sampler[tuple[int, int]]):
-    """Keys (epoch, number) of an epoch's batches, dealt out to the devices in turn; all get equally many."""
+def _masked(item: ComposedItem) -> ComposedItem:
+    return item._replace(
+        kinematics_mask=np.zeros_like(item.kinematics_mask), spectrogram_mask=np.zeros_like(item.spectrogram_mask)
+    )
 
-    def __init__(self, batches: SimulatedBatches, rank: int = 0, devices: int = 1) -> None:
-        self.source, self.rank, self.devices = batches, rank, devices
-        self.epoch = 0
+
+class EpochSampler(Sampler[tuple[int, int]]):
+    """Keys (epoch, number) of an epoch's batches.
+
+    Args:
+        batches: whose keys they are.
+        epoch: the first epoch that is asked for; a resumed run's loader fetches ahead before it is told.
+        fixed: stay at that epoch, as validation does.
+    """
+
+    def __init__(self, batches: SimulatedBatches, epoch: int = 0, fixed: bool = False) -> None:
+        self.source, self.epoch, self.fixed = batches, epoch, fixed
 
     def set_epoch(self, epoch: int) -> None:
-        """Called by Lightning before every epoch."""
-        self.epoch = epoch
+        """Called by Lightning before every epoch, on validation loaders too."""
+        if not self.fixed:
+            self.epoch = epoch
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
-        return ((self.epoch, number) for number in range(self.rank, len(self) * self.devices, self.devices))
+        epoch = self.epoch
+        return iter([(epoch, number) for number in range(len(self.source.batches(epoch)))])
 
     def __len__(self) -> int:
-        return len(self.source.batches(self.epoch)) // self.devices
+        return len(self.source.batches(self.epoch))
 
 
 class SimulatedData(lightning.LightningDataModule):
-    """Training batches from one pool, validation batches from another of other writers."""
+    """Training batches from one pool, validation batches from another of other writers.
+
+    Args:
+        training: batches for as many devices as the trainer has.
+        validation: batches for one device; their items are dealt out.
+        settings: the loader's.
+    """
 
     def __init__(self, training: SimulatedBatches, validation: SimulatedBatches, settings: LoaderSettings) -> None:
         super().__init__()
         self.training, self.validation, self.settings = training, validation, settings
 
-    def train_dataloader(self) -> DataLoader[Batch]:
-        """Batches of the trainer's current epoch."""
+    def _rank(self) -> tuple[int, int]:
         trainer = self.trainer
-        rank, devices = (trainer.global_rank, trainer.world_size) if trainer is not None else (0, 1)
-        return self._loader(self.training, rank, devices)
+        return (trainer.global_rank, trainer.world_size) if trainer is not None else (0, 1)
+
+    def train_dataloader(self) -> DataLoader[Batch]:
+        """This device's part of the trainer's current epoch."""
+        batches = self.training.part(*self._rank())
+        return self._loader(batches, self.trainer.current_epoch if self.trainer is not None else 0)
 
     def val_dataloader(self) -> DataLoader[Batch]:
-        """The same batches every time, whole on every device."""
-        return self._loader(self.validation, 0, 1)
+        """This device's part of the validation set, the same one every time."""
+        return self._loader(self.validation.part(*self._rank()), 0, fixed=True)
 
-    def _loader(self, batches: SimulatedBatches, rank: int, devices: int) -> DataLoader[Batch]:
+    def _loader(self, batches: SimulatedBatches, epoch: int, fixed: bool = False) -> DataLoader[Batch]:
         workers = self.settings.workers
         return DataLoader(
             batches,
             batch_size=None,
-            sampler=EpochSampler(batches, rank, devices),
+            sampler=EpochSampler(batches, epoch, fixed),
             num_workers=workers,
             persistent_workers=workers > 0,
             prefetch_factor=4 if workers else None,

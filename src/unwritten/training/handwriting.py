@@ -46,7 +46,9 @@ class HandwritingSettings:
     sound: bool = True
 
 
-def gather(settings: HandwritingSettings, seed: int) -> tuple[list[Styled], list[Styled]]:
+def gather(
+    settings: HandwritingSettings, seed: int, frequent: Sequence[str] | None = None
+) -> tuple[list[Styled], list[Styled]]:
     """Training and validation corpora with their styles; no writer is in both.
 
     Raises:
@@ -65,7 +67,7 @@ def gather(settings: HandwritingSettings, seed: int) -> tuple[list[Styled], list
         if settings.retraced_share > 0:
             for part, styled in ((kept, training), (held, validation)):
                 styled += _retraced(part, settings.retraced_share, seed)
-    words = word_list("benchmark").words[: settings.words]
+    words = tuple((word_list("benchmark").words if frequent is None else frequent)[: settings.words])
     for style, count in sorted(settings.simulated_writers.items()):
         if count < 1:
             continue
@@ -96,9 +98,13 @@ def pools(
     seed: int,
     store: Store,
     processes: int,
+    frequent: Sequence[str] | None = None,
 ) -> tuple[Pool, Pool]:
-    """Perform the training and the validation handwriting, or take it from the store."""
-    training, validation = gather(settings, seed)
+    """Perform the training and the validation handwriting, or take it from the store.
+
+    ``frequent`` words are what simulated writers draw from, None for the benchmark's list.
+    """
+    training, validation = gather(settings, seed, frequent)
     made = PoolSettings(simulation.pen, simulation.sound if settings.sound else None, spectrogram, seed)
     return build_pool(training, made, store, processes), build_pool(validation, made, store, processes)
 

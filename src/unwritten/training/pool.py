@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from unwritten.features.spectrogram import SpectrogramSettings, frame_count, log_mel
 from unwritten.features.store import Arrays, Store
 from unwritten.handwriting.corpus import HandwritingCorpus

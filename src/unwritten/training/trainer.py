@@ -1,0 +1,101 @@
+"""A Lightning trainer as the configuration asks: device, precision, callbacks, logger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import lightning
+import torch
+from lightning.fabric.utilities.exceptions import MisconfigurationException
+from lightning.pytorch.callbacks import EMAWeightAveraging, ModelCheckpoint, TQDMProgressBar
+from lightning.pytorch.loggers import Logger
+
+from unwritten.errors import UsageError
+from unwritten.training.callbacks import SeedEveryEpoch, WholeCheckpointIO
+
+
+@dataclass(frozen=True)
+class TrainerSettings:
+    """Where and how long a run computes.
+
+    Attributes:
+        accelerator: ``auto`` takes CUDA if present, else the CPU.
+        devices: how many of them on each machine, which of them, or ``auto``.
+        num_nodes: machines.
+        strategy: Lightning's; ``ddp`` for several devices or processes.
+        precision: ``auto`` is bf16 where the device computes in it, else single precision.
+        max_epochs: length of the run, and of the learning rate's schedule.
+        gradient_clip_val: greatest norm of the gradient; 0 does not clip.
+        ema_decay: of the averaged weights, which are validated and kept; 0 keeps the last weights.
+        compile: compile the network.
+        deterministic: Lightning's flag; the native CTC loss on CUDA has no deterministic gradient.
+        threads: of the model on a CPU; None leaves PyTorch's choice.
+    """
+
+    accelerator: str = "auto"
+    devices: int | str | tuple[int, ...] = "auto"
+    num_nodes: int = 1
+    strategy: str = "auto"
+    precision: str = "auto"
+    max_epochs: int = 40
+    gradient_clip_val: float = 1.0
+    ema_decay: float = 0.998
+    compile: bool = False
+    deterministic: bool | str = False
+    threads: int | None = None
+
+
+def make_trainer(
+    settings: TrainerSettings,
+    run_dir: Path,
+    seed: int,
+    checkpoints: ModelCheckpoint,
+    loggers: Sequence[Logger] = (),
+    callbacks: Sequence[lightning.Callback] = (),
+) -> lightning.Trainer:
+    """The trainer of a run directory.
+
+    Raises:
+        UsageError: the machine lacks what the settings ask for, or Lightning refuses a setting.
+    """
+    if settings.threads:
+        torch.set_num_threads(int(settings.threads))
+    used: list[lightning.Callback] = [checkpoints, SeedEveryEpoch(seed), TQDMProgressBar(refresh_rate=10), *callbacks]
+    if settings.ema_decay:
+        used.append(EMAWeightAveraging(decay=float(settings.ema_decay)))
+    try:
+        return lightning.Trainer(
+            default_root_dir=run_dir,
+            accelerator=settings.accelerator,
+            devices=list(settings.devices) if isinstance(settings.devices, tuple) else settings.devices,
+            num_nodes=settings.num_nodes,
+            strategy=settings.strategy,
+            precision=precision(settings.precision, settings.accelerator),  # type: ignore[arg-type]
+            max_epochs=settings.max_epochs,
+            gradient_clip_val=settings.gradient_clip_val,
+            deterministic=settings.deterministic,  # type: ignore[arg-type]
+            callbacks=used,
+            logger=list(loggers) or False,
+            plugins=[WholeCheckpointIO()],
+            use_distributed_sampler=False,
+            num_sanity_val_steps=0,
+            log_every_n_steps=10,
+            enable_model_summary=False,
+        )
+    except (MisconfigurationException, ValueError) as error:
+        raise UsageError(f"trainer: {' '.join(str(error).split())}") from error
+
+
+def precision(wanted: str, accelerator: str) -> str:
+    """``auto`` becomes bf16 where the device computes in it, else single precision."""
+    if wanted != "auto":
+        return wanted
+    if accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available():
+        return "bf16-mixed" if torch.cuda.is_bf16_supported() else "32-true"
+    return (
+        "bf16-mixed"
+        if torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+        else "32-true"
+    )
