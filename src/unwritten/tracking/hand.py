@@ -6,10 +6,12 @@ the thresholds are low. Everything here works without MediaPipe too, by saying s
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import logging
-from collections.abc import Sequence
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -68,9 +70,18 @@ def model_path(configured: str | None = None) -> Path:
     )
 
 
-@functools.cache
-def _picture_landmarker(model: Path) -> Any:
-    return _make_landmarker(model, False)
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the notes that MediaPipe's native code writes to standard error from the user; exceptions pass."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def _make_landmarker(model: Path, video: bool) -> Any:
@@ -105,18 +116,11 @@ def _padded(image: NDArray[np.uint8], pad: int) -> Any:
     return mediapipe.Image(image_format=mediapipe.ImageFormat.SRGB, data=np.ascontiguousarray(padded))
 
 
-def detect(image: NDArray[np.uint8], model: str | None = None, padding: float = 1.0) -> Hand | None:
-    """Find a hand in one picture.
-
-    Args:
-        image: RGB uint8 ``[h, w, 3]``.
-        model: file of the hand landmarker, else the installed one.
-        padding: border added on each side, as a part of the longest side.
-    """
+def _detect(landmarker: Any, image: Plane, padding: float = 1.0) -> Hand | None:
+    """The hand in one RGB picture ``[h, w, 3]``, with a border of ``padding`` longest sides added all round."""
     height, width = image.shape[:2]
     pad = int(padding * max(height, width))
-    result = _picture_landmarker(model_path(model)).detect(_padded(image, pad))
-    return _hand(result, width, height, pad)
+    return _hand(landmarker.detect(_padded(image, pad)), width, height, pad)
 
 
 class HandFollower:
@@ -140,12 +144,15 @@ class HandFollower:
             ImportError, OSError, RuntimeError: MediaPipe does not run here.
         """
         if self._landmarker is None:
-            self._landmarker = _make_landmarker(model_path(self._model), True)
+            with _quiet():
+                self._landmarker = _make_landmarker(model_path(self._model), True)
         image = rgb_of(planes)
         height, width = image.shape[:2]
         pad = int(self._padding * max(height, width))
         self._last_ms = max(self._last_ms + 1, round(1000 * planes.time_s))
-        return _hand(self._landmarker.detect_for_video(_padded(image, pad), self._last_ms), width, height, pad)
+        with _quiet():
+            result = self._landmarker.detect_for_video(_padded(image, pad), self._last_ms)
+        return _hand(result, width, height, pad)
 
     def close(self) -> None:
         """Give MediaPipe's memory back."""
@@ -165,15 +172,16 @@ def left_evidence(images: Sequence[NDArray[np.uint8]], model: str | None = None)
     """
     total, seen = 0.0, 0
     try:
-        for image in images:
-            if abs(total) > _CLEAR:
-                break
-            for sign, view in ((1, image), (-1, image[:, ::-1])):
-                hand = detect(np.ascontiguousarray(view), model)
-                if hand is not None:
-                    left = float(np.clip(hand.left_probability, 0.05, 0.95))
-                    total += sign * float(np.log(left / (1 - left)))
-                    seen += 1
+        with _quiet(), _make_landmarker(model_path(model), False) as landmarker:
+            for image in images:
+                if abs(total) > _CLEAR:
+                    break
+                for sign, view in ((1, image), (-1, image[:, ::-1])):
+                    hand = _detect(landmarker, np.ascontiguousarray(view))
+                    if hand is not None:
+                        left = float(np.clip(hand.left_probability, 0.05, 0.95))
+                        total += sign * float(np.log(left / (1 - left)))
+                        seen += 1
     except (ImportError, OSError, RuntimeError, UnwrittenError) as error:
         _LOG.warning("left and right hands are not told apart, MediaPipe does not run here (%s)", error)
         return None
