@@ -1,4 +1,4 @@
-"""A clip as it is sent: only what its modality claims, in square pixels, at a known rate. T is the number of pictures."""
+"""A clip as it is sent: only what its modality claims, in square pixels, at a known rate. T is the number of frames."""
 
 from __future__ import annotations
 
@@ -57,7 +57,10 @@ def encode(
     waveform = None
     if modality in ("audio", "av"):
         waveform = _sound_on_picture_clock(path, settings.sample_rate_hz, aligned=modality == "av")
-        sent |= {"sound_s": round(len(waveform) / settings.sample_rate_hz, 3), "sample_rate_hz": settings.sample_rate_hz}
+        sent |= {
+            "sound_s": round(len(waveform) / settings.sample_rate_hz, 3),
+            "sample_rate_hz": settings.sample_rate_hz,
+        }
     muxed = modality == "av" and settings.av == "muxed"
     if modality in ("video", "av"):
         images, times_s = sample_frames(path, rate, settings.max_frames, settings.longest_side_px)

@@ -1,7 +1,7 @@
 """From a model's reply to one word and a state: patterns only, no guess that a person would not make.
 
-Order of what is tried: the reply is the word; a word after ``Answer:`` (the last one counts); "the word is ..."; one word
-set apart by quotes or markdown. A reply with two different words set apart is malformed, not a choice for us to make.
+Order of what is tried: the reply is the word; a word after ``Answer:`` (the last one counts); "the word is ..."; one
+word set apart by quotes or markdown. With two different words set apart a reply is malformed: choosing is not for us.
 """
 
 from __future__ import annotations
@@ -11,24 +11,26 @@ from dataclasses import dataclass
 
 from unwritten.types import State
 
+# Curly quotes, which models like, to straight ones.
+_STRAIGHT = {0x201C: '"', 0x201D: '"', 0x2018: "'", 0x2019: "'"}
 _WORD = r"[A-Za-z]+"
-_WRAP = r"[\s\"'`*_~“”‘’«»()\[\]<>#:.,;!?…-]*"
+_WRAP = r"[\s\"'`*_~«»()\[\]<>#:.,;!?…-]*"
 _ONLY = re.compile(rf"{_WRAP}({_WORD}){_WRAP}", re.ASCII)
 _ANSWER = re.compile(
-    rf"(?:final\s+answer|answer|word|guess)\s*(?:is)?\s*[*_`]*\s*[:=]\s*[*_`\"'“‘\s]*({_WORD})(?=[\s*_`\"'”’.,;!?]*(?:\n|$))",
+    rf"(?:final\s+answer|answer|word|guess)\s*(?:is)?\s*[*_`]*\s*[:=]\s*[*_`\"'\s]*({_WORD})(?=[\s*_`\"'.,;!?]*(?:\n|$))",
     re.IGNORECASE,
 )
 _SAYS = re.compile(
     rf"(?:word|answer|guess)(?:\s+(?:written|here|shown))?\s+(?:is|was|would\s+be|might\s+be|could\s+be|seems\s+to\s+be"
-    rf"|appears\s+to\s+be)\s*:?\s*[*_`\"'“‘]+({_WORD})[*_`\"'”’]+"
+    rf"|appears\s+to\s+be)\s*:?\s*[*_`\"']+({_WORD})[*_`\"']+"
     rf"|(?:word|answer|guess)\s+(?:is|was)\s*:?\s*({_WORD})\s*[.!]?\s*$",
     re.IGNORECASE,
 )
-_APART = re.compile(rf"\*\*\s*({_WORD})[.,]?\s*\*\*|`({_WORD})`|[\"“]({_WORD})[.,]?[\"”]")
+_APART = re.compile(rf"\*\*\s*({_WORD})[.,]?\s*\*\*|`({_WORD})`|[\"]({_WORD})[.,]?[\"]")
 _NOT_AN_ANSWER = {"none", "unknown", "unclear", "nothing", "refused", "sorry", "unsure", "not", "unable", "the", "a"}
 _REFUSAL = re.compile(
-    r"\b(?:i\s*['’]?\s*a?m\s+(?:very\s+|really\s+)?(?:sorry|unable|not\s+able)|i\s+(?:apologi[sz]e|can\s*(?:not|['’]t)|"
-    r"cannot|could\s*(?:not|n['’]t)|do\s*n(?:o|['’])t\s+have\s+(?:the\s+ability|access)|won['’]t)|"
+    r"\b(?:i\s*'?\s*a?m\s+(?:very\s+|really\s+)?(?:sorry|unable|not\s+able)|i\s+(?:apologi[sz]e|can\s*(?:not|'t)|"
+    r"cannot|could\s*(?:not|n't)|do\s*n(?:o|')t\s+have\s+(?:the\s+ability|access)|won't)|"
     r"(?:unable|not\s+able|not\s+possible|impossible)\s+to\s+(?:determine|identify|tell|read|recogni[sz]e|see|hear|watch"
     r"|listen|process|view|know)|as\s+an?\s+(?:ai|language)|no\s+(?:audio|video|image|file|sound)\s+(?:was|is|has))",
     re.IGNORECASE,
@@ -61,7 +63,7 @@ def parse(reply: str, n: int | None) -> Parsed:
     A single word of another length is ``malformed`` and kept in ``word``: it says nothing about the item's letters in
     order, but what the model said stays visible.
     """
-    text = reply.strip()
+    text = reply.translate(_STRAIGHT).strip()
     if not re.search(r"\w", text):
         return Parsed("", "empty", "nothing")
     whole = _ONLY.fullmatch(text)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from unwritten.errors import UsageError
 from unwritten.types import MODALITIES, Modality
@@ -17,6 +18,7 @@ OPENINGS: Mapping[str, str] = {
     "audio": "Listen to this recording of a pen as a hand writes on paper.",
     "video": "Watch this silent video of a hand that writes on paper; the pen leaves no visible ink.",
     "av": "Watch this video of a hand that writes on paper and listen to the pen; it leaves no visible ink.",
+    "given": "A hand wrote on paper with a pen that leaves no visible ink; this is what was recovered of it.",
 }
 STYLE_NOTE = (
     "Each sample is written in one style throughout: American print, British cursive, or retraced print, whose strokes "
@@ -36,9 +38,9 @@ class PromptSettings:
 
     Attributes:
         name: in the reader's name; ``final`` leaves the name as it is.
-        sentences: the question, in order. Placeholders: ``{opening}`` (per modality), ``{letters}`` ("5 letters"),
+        sentences: the question, in order. Placeholders: ``{opening}`` (by what is sent), ``{letters}`` ("5 letters"),
             ``{n}``, ``{style_note}``, ``{candidates}``.
-        openings: the text of ``{opening}`` for each modality.
+        openings: the text of ``{opening}`` for each modality, and for ``given``: what was recovered without the clip.
         style_note: the text of ``{style_note}``.
         file: a text file that is the whole question instead of ``sentences``, taken as it is but for placeholders.
         demonstrations: solved items of other words shown first.
@@ -62,7 +64,7 @@ class PromptSettings:
     max_tokens: int | None = None
 
     def __post_init__(self) -> None:
-        missing = [modality for modality in MODALITIES if modality not in self.openings]
+        missing = [given for given in (*MODALITIES, "given") if given not in self.openings]
         if missing:
             raise ValueError(f"openings: lacks one for {missing[0]}")
         if self.demonstrations < 0:
@@ -90,7 +92,7 @@ def read_prompt_file(settings: PromptSettings, where: str) -> str | None:
 
 def question(
     settings: PromptSettings,
-    modality: Modality,
+    given: Modality | Literal["given"],
     n: int | None,
     candidates: Sequence[str] = (),
     text: str | None = None,
@@ -99,13 +101,13 @@ def question(
 
     Args:
         settings: the prompt.
-        modality: what the model is given.
+        given: the clip's modality, or ``given`` where only what was recovered from it is sent.
         n: number of letters, None when unknown.
         candidates: words to choose from, empty for any word.
         text: a user's exact text instead of the sentences.
     """
     known = {
-        "opening": settings.openings[modality],
+        "opening": settings.openings[given],
         "letters": None if n is None else f"{n} letter{'s' if n != 1 else ''}",
         "n": None if n is None else str(n),
         "style_note": settings.style_note,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Literal, get_args
 
 from unwritten.types import MODALITIES, Modality
@@ -56,7 +57,7 @@ class MediaSettings:
         if not self.fps > 0:
             raise ValueError(f"fps: {self.fps} shows no picture; give a positive number")
         rates = (self.fps, *self.fps_ladder)
-        if any(later >= earlier or later <= 0 for earlier, later in zip(rates, rates[1:], strict=False)):
+        if any(later >= earlier or later <= 0 for earlier, later in pairwise(rates)):
             raise ValueError(f"fps_ladder: {list(self.fps_ladder)} must fall from below fps={self.fps}")
         if self.max_frames < 1 or self.longest_side_px < 28:
             raise ValueError("max_frames must be 1 or more, longest_side_px 28 or more")

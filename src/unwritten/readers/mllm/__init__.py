@@ -1,0 +1,193 @@
+"""Multimodal models as readers: GPT, Gemini, Qwen and whatever speaks one of their protocols.
+
+``load`` builds a reader from its node of the configuration; what is wrong with it shows there, before any paid call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from unwritten.config import settings_from
+from unwritten.errors import UnwrittenError, UsageError
+from unwritten.readers.base import Reader
+from unwritten.readers.mllm.keys import Secrets, check_base_url, key_from_environment
+from unwritten.readers.mllm.prompts import PromptSettings, read_prompt_file
+from unwritten.readers.mllm.provider import Client
+from unwritten.readers.mllm.reader import MllmReader, Setup
+from unwritten.readers.mllm.settings import (
+    BudgetSettings,
+    LimitSettings,
+    MediaSettings,
+    MllmSettings,
+    PriceSettings,
+    RungSettings,
+    SamplingSettings,
+)
+
+_PARTS: dict[str, Any] = {
+    "media": MediaSettings,
+    "prompt": PromptSettings,
+    "rung": RungSettings,
+    "sampling": SamplingSettings,
+    "limits": LimitSettings,
+    "budget": BudgetSettings,
+    "prices": PriceSettings,
+}
+_PROCESS = f"process-{os.getpid()}-{time.time_ns()}"
+
+
+def load(node: DictConfig) -> Reader:
+    """The reader that a node describes.
+
+    Args:
+        node: fields of ``MllmSettings``, and ``media``, ``prompt``, ``rung``, ``sampling``, ``limits``, ``budget`` and
+            ``prices`` with those of their own classes.
+
+    Raises:
+        UsageError: a setting is unknown or impossible, there is no key, or the server knows no such model.
+        UnwrittenError: the server refuses the key or does not answer, or a file cannot be read.
+    """
+    values: dict[str, Any] = OmegaConf.to_container(node, resolve=True)  # type: ignore[assignment]
+    values.pop("kind", None)
+    where = f"reader.{str(values.get('name') or 'mllm').replace('.', '_')}"
+    parts = {name: settings_from(cls, values.pop(name, None), f"{where}.{name}") for name, cls in _PARTS.items()}
+    settings: MllmSettings = settings_from(MllmSettings, values, where)
+    check_base_url(settings.base_url, where)
+    _check_spending(parts["budget"], parts["prices"], where)
+    _check_scoring(settings, parts["prompt"], where)
+    key = "" if settings.dry_run else key_from_environment(settings.key_env, where)
+    setup = Setup(
+        settings=settings,
+        prompt_text=read_prompt_file(parts["prompt"], f"{where}.prompt"),
+        words=_candidates(parts["prompt"], where),
+        run=_run_name(),
+        store=Path(settings.store) if settings.store else _default_store(),
+        secrets=Secrets(*([key] if settings.key_env else [])),
+        **parts,
+    )
+    connect = _connector(setup, key, where)
+    reader = MllmReader(setup, connect, _lazy_baseline(parts["rung"].checkpoint))
+    lacking = [modality for modality in settings.modalities if modality not in reader.modalities()]
+    if lacking or not reader.modalities():
+        able = ", ".join(settings.abilities) or "words alone"
+        raise UsageError(
+            f"{where}: {settings.model} takes {able}, sent as {setup.media.pictures}, and rung {setup.rung.name}: "
+            f"it cannot be asked in {lacking[0] if lacking else 'any modality'}"
+        )
+    if settings.check_model and not settings.dry_run and settings.provider != "transformers":
+        _run_apart(_check_models(connect, {settings.model, *settings.models.values()}))
+    return reader
+
+
+def _connector(setup: Setup, key: str, where: str) -> Callable[[], Client]:
+    settings = setup.settings
+    try:
+        if settings.provider == "openai":
+            from unwritten.readers.mllm.openai_chat import OpenAIClient
+
+            return lambda: OpenAIClient(settings, setup.sampling, setup.limits, key)
+        if settings.provider == "gemini":
+            from unwritten.readers.mllm.gemini import GeminiClient
+
+            return lambda: GeminiClient(settings, setup.sampling, setup.limits, key)
+        from unwritten.readers.mllm.qwen_local import LocalQwen
+
+        return lambda: LocalQwen(settings, setup.sampling, setup.limits)
+    except ImportError as error:
+        extra = "qwen" if settings.provider == "transformers" else "mllm"
+        raise UsageError(f"{where}: {error.name} is not installed; pip install -e '.[{extra}]'") from error
+
+
+async def _check_models(connect: Callable[[], Client], models: set[str]) -> None:
+    client = connect()
+    try:
+        for model in sorted(models):
+            await client.check(model)
+    finally:
+        await client.close()
+
+
+def _run_apart(coroutine: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine to its end in a thread of its own: the caller may be inside an event loop, as notebooks are."""
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            asyncio.run(coroutine)
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+
+
+def _check_spending(budget: BudgetSettings, prices: PriceSettings, where: str) -> None:
+    if budget.usd is not None and not prices.known:
+        raise UsageError(f"{where}.budget.usd: the prices are unknown; set {where}.prices.input and .output")
+
+
+def _check_scoring(settings: MllmSettings, prompt: PromptSettings, where: str) -> None:
+    if settings.score_candidates and settings.provider != "transformers":
+        raise UsageError(f"{where}.score_candidates: only local models score a list; set it to false")
+    if settings.score_candidates and not prompt.candidates:
+        raise UsageError(f"{where}.score_candidates: needs a list; set {where}.prompt.candidates=english")
+
+
+def _candidates(prompt: PromptSettings, where: str) -> dict[int, tuple[str, ...]]:
+    """The most frequent candidates of each length."""
+    if not prompt.candidates:
+        return {}
+    from unwritten.benchmark.words import NAMED, read_words, word_list
+
+    if prompt.candidates in NAMED:
+        listed = word_list(prompt.candidates)
+        words = [listed.words[index] for index in (-listed.frequency).argsort(kind="stable")]
+    else:
+        try:
+            words = list(read_words(prompt.candidates))
+        except UnwrittenError as error:
+            raise UsageError(f"{where}.prompt.candidates: {error}") from error
+    by_length: dict[int, list[str]] = {}
+    for word in words:
+        own = by_length.setdefault(len(word), [])
+        if len(own) < prompt.most_candidates:
+            own.append(word)
+    # In the order of the alphabet: the order of frequency would tell the model which to prefer.
+    return {length: tuple(sorted(own)) for length, own in by_length.items()}
+
+
+def _default_store() -> Path:
+    from unwritten.features.store import default_store
+
+    return default_store() / "replies.sqlite3"
+
+
+def _run_name() -> str:
+    """The run directory: a run that is started again in it goes on spending the same budget."""
+    from hydra.core.hydra_config import HydraConfig
+
+    if HydraConfig.initialized():
+        return str(Path(HydraConfig.get().runtime.output_dir).resolve())
+    return _PROCESS
+
+
+def _lazy_baseline(checkpoint: str | None) -> Any:
+    @lru_cache(maxsize=1)
+    def loaded() -> Any:
+        from unwritten.readers.mllm.rungs import trained_baseline
+
+        return trained_baseline(checkpoint)
+
+    return lambda recording, modality, n: loaded()(recording, modality, n)

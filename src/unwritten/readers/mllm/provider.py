@@ -1,0 +1,142 @@
+"""What every provider's client gives back, and how it says that it could not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from unwritten.readers.mllm.parts import Request
+
+Finish = Literal["stop", "length", "blocked", "refused", "other"]
+Trouble = Literal["retry", "too_large", "call", "run"]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a model said.
+
+    Attributes:
+        text: as it came; empty when it said nothing.
+        finish: why it stopped; ``blocked`` by a filter, ``refused`` by the model in a field of its own.
+        reason: the provider's own word for it.
+        tokens_in, tokens_out: as the provider counted, hidden thinking included in ``tokens_out``.
+        audio_tokens_in: those of ``tokens_in`` that were sound, where the provider tells.
+        model: the version that answered, as the provider says.
+        candidates: words with probabilities, best first, of a model that scored a list.
+    """
+
+    text: str
+    finish: Finish = "stop"
+    reason: str = ""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    audio_tokens_in: int | None = None
+    model: str = ""
+    candidates: tuple[tuple[str, float], ...] = ()
+    details: Mapping[str, object] = field(default_factory=dict)
+
+
+class CallError(Exception):
+    """A call that gave no reply.
+
+    Args:
+        message: for a person; keys and media are taken out by whoever keeps it.
+        trouble: ``retry`` may pass; ``too_large`` asks for less media; ``call`` concerns this item, ``run`` all.
+        retry_after_s: the server's own wish.
+        billed: True when the server may have charged for it.
+    """
+
+    def __init__(
+        self, message: str, trouble: Trouble = "call", retry_after_s: float | None = None, billed: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.trouble: Trouble = trouble
+        self.retry_after_s = retry_after_s
+        self.billed = billed
+
+
+class Client(Protocol):
+    """A provider's client, used within one event loop."""
+
+    async def check(self, model: str) -> None:
+        """Ask, free of charge, whether the model exists.
+
+        Raises:
+            UnwrittenError: it does not, or the key is refused, or nobody listens.
+        """
+        ...
+
+    async def ask(self, model: str, request: Request) -> Reply:
+        """One call, without any retry.
+
+        Raises:
+            CallError: it gave no reply.
+        """
+        ...
+
+    async def score(self, model: str, request: Request, words: tuple[str, ...]) -> Reply:
+        """Probabilities of these words as the reply.
+
+        Raises:
+            CallError: it could not be done.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        ...
+
+
+def retry_after_seconds(value: str | None) -> float | None:
+    """Seconds of a ``Retry-After`` header: a number or an HTTP date (RFC 9110, section 10.2.3)."""
+    if not value:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    from datetime import UTC, datetime
+    from email.utils import parsedate_to_datetime
+
+    try:
+        at = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+
+
+def trouble_of_status(status: int, text: str) -> Trouble:
+    """What an HTTP status means for the calls to come.
+
+    Args:
+        status: of the reply.
+        text: of its body.
+    """
+    lowered = text.lower()
+    if status == 429 and ("insufficient_quota" in lowered or "billing" in lowered):
+        return "run"
+    if status in (401, 402, 403, 404) or (status == 400 and "api key" in lowered):
+        return "run"
+    if status in (408, 409, 425, 429):
+        return "retry"
+    if status == 413 or (status in (400, 422, 500) and any(word in lowered for word in _TOO_LARGE)):
+        return "too_large"
+    return "retry" if status >= 500 else "call"
+
+
+_TOO_LARGE = (
+    "context length",
+    "context_length",
+    "maximum context",
+    "too many images",
+    "too many frames",
+    "too large",
+    "too long",
+    "exceeds the maximum",
+    "out of memory",
+    "max_model_len",
+    "max-model-len",
+    "maximum model length",
+    "longer than the maximum",
+)
