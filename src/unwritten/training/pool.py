@@ -114,6 +114,10 @@ def build_pool(
     labels, writers, styles, heights = [], [], [], []
     jobs: list[_Job] = []
     for corpus, style in corpora:
+        relevant = asdict(settings)
+        if (np.char.str_len(corpus.labels) > 1).all():
+            # Words have no hops, so their settings must not make them anew.
+            del relevant["pen"]["hop_probability"], relevant["pen"]["hop_reach"]
         heights_mm = letter_heights_mm(corpus)
         digest = corpus_digest(corpus)
         labels.append(corpus.labels)
@@ -122,7 +126,7 @@ def build_pool(
         heights.append(heights_mm)
         for first in range(0, len(corpus), _SHARD):
             chosen = np.arange(first, min(first + _SHARD, len(corpus)))
-            key = {"version": _VERSION, "corpus": digest, "style": style, "first": first, **asdict(settings)}
+            key = {"version": _VERSION, "corpus": digest, "style": style, "first": first, **relevant}
             jobs.append((corpus.subset(chosen), heights_mm[chosen], style, (int(digest[:8], 16), first), key))
     work = partial(_shard, settings=settings, root=store.root)
     done = dict(run_jobs(work, jobs, processes, "performing", "shard", progress))
