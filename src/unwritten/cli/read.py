@@ -28,6 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rotate", type=float, metavar="DEG", help="direction of writing in the picture, clockwise from right"
     )
+    parser.add_argument(
+        "--replay", type=Path, metavar="FILE", help="write a video (.mp4, .webm) of the ink, sound, letters and words"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -39,6 +42,10 @@ def run(arguments: argparse.Namespace) -> int:
     """
     if arguments.length is not None and arguments.length < 1:
         raise UsageError(f"--length {arguments.length}: a word has at least one letter")
+    if arguments.replay is not None:
+        from unwritten.readers.replay import check_replay_path
+
+        check_replay_path(arguments.replay, arguments.clip)
     from unwritten.decoding.decode import decode
     from unwritten.decoding.settings import DecodingSettings
     from unwritten.readers.ctc import CtcNetwork
@@ -60,6 +67,13 @@ def run(arguments: argparse.Namespace) -> int:
     except UnwrittenError as error:
         raise UnwrittenError(f"{arguments.clip}: {error}") from error
     seconds = time.perf_counter() - start_s
+    if arguments.replay is not None:
+        from unwritten.readers.replay import Reading, write_replay
+
+        read = Reading(
+            arguments.clip, modality, recording, emissions, settings, decoded, lexicon, arguments.length
+        )
+        write_replay(arguments.replay, read)
     if arguments.json:
         print(
             json.dumps(
