@@ -14,11 +14,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from unwritten.files import whole_file
-from unwritten.types import FloatArray, Track
+from unwritten.types import FloatArray, Frame, Track
 
 WITHIN = 0.01  # share of the diagonal
 ENOUGH = 0.9  # share of frames
@@ -70,6 +71,7 @@ CONDITIONS: tuple[Condition, ...] = (
     Condition("dark nib"),
     Condition("light nib", {"pen": "light"}),
     Condition("metal nib", {"pen": "metal"}),
+    Condition("coloured nib", {"pen": "coloured"}),
     Condition("pencil", {"pen": "pencil"}),
     Condition("brush pen", {"pen": "brush"}),
     Condition("bare finger, in the air", {"pen": "finger", "table": "room", "view_mm": 520.0}, turn_deg=180.0),
@@ -249,8 +251,20 @@ def error_shares(truth: Track, found: Track) -> FloatArray:
     return np.where(found.visible, distance, np.inf)
 
 
-def measure(condition: Condition, scenes: int, seed: int) -> Result:
-    """Render, track and score the scenes of one condition."""
+def detect_frames(frames: Iterable[Frame], truth: Track) -> Track:
+    """What the learned detector alone says of each frame, without motion, flow or refinement."""
+    from unwritten.tracking.detector import NibDetector
+
+    detector = NibDetector()
+    size = (max(2, round(truth.size_px[0])), max(2, round(truth.size_px[1])))
+    found = [detector.find(cv2.resize(frame.image, size, interpolation=cv2.INTER_AREA)) for frame in frames]
+    confidence = np.array([detection.confidence for detection in found])
+    tip = np.array([detection.tip for detection in found])
+    return replace(truth, tip_px=tip, visible=confidence > 0.3, confidence=confidence)
+
+
+def measure(condition: Condition, scenes: int, seed: int, detector: bool = False) -> Result:
+    """Render, track and score the scenes of one condition; ``detector`` asks the learned detector alone."""
     from unwritten.config import settings_from
     from unwritten.simulation.scene import SceneSettings, render
     from unwritten.tracking.tracker import track_frames
@@ -260,7 +274,8 @@ def measure(condition: Condition, scenes: int, seed: int) -> Result:
         rng = np.random.default_rng([seed, number])
         truth = make_truth(condition, rng)
         settings = settings_from(SceneSettings, {"view_mm": rng.uniform(280, 390), **condition.scene})
-        found = track_frames(render(truth, settings, rng))
+        frames = render(truth, settings, rng)
+        found = detect_frames(frames, truth) if detector else track_frames(frames)
         inside = truth.visible & np.all((truth.tip_px >= 0) & (truth.tip_px < truth.size_px), axis=1)
         error = error_shares(truth, found)[inside]
         errors.append(error)
@@ -309,6 +324,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--background", default="", help="picture or video that takes the place of the drawn table and paper"
     )
+    parser.add_argument("--detector", action="store_true", help="ask the learned nib detector alone, frame by frame")
     parser.add_argument("--markdown", type=Path, help="write the table to this file as well")
     arguments = parser.parse_args(argv)
     logging.basicConfig(level=logging.ERROR)
@@ -318,7 +334,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             continue
         if arguments.background:
             condition = replace(condition, scene={**condition.scene, "background": arguments.background})
-        results.append(measure(condition, arguments.scenes, arguments.seed))
+        results.append(measure(condition, arguments.scenes, arguments.seed, arguments.detector))
         print(markdown(results[-1:]).splitlines()[-1], flush=True)
     if not results:
         print(f"no condition's name contains {arguments.only!r}", file=sys.stderr)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-Pen = Literal["dark", "light", "metal", "pencil", "brush", "finger", "random"]
+Pen = Literal["dark", "light", "metal", "pencil", "brush", "finger", "coloured", "random"]
 PENS: tuple[Pen, ...] = get_args(Pen)
 Hand = Literal["right", "left", "random"]
 HANDS: tuple[Hand, ...] = get_args(Hand)

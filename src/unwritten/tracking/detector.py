@@ -1,0 +1,132 @@
+"""A small network that finds the tip of any pen in one picture: a heatmap over the picture, and how sure it is.
+
+It looks at the whole picture at a diagonal of 256 pixels, so it costs the same at any size, and says where to look, not
+where the tip is to a fraction of a pixel: that is for refinement at full resolution. Heatmap cells are logits of one
+softmax together with a logit for "no tip in view", so that the weight around the peak is a probability.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from unwritten.errors import UnwrittenError
+from unwritten.files import project_root
+
+DIAGONAL_PX = 256.0
+STRIDE = 2  # input pixels per heatmap cell
+_MULTIPLE = 16  # input sizes are padded to this
+
+
+def _convolution(inputs: int, outputs: int, stride: int = 1, dilation: int = 1) -> nn.Sequential:
+    return nn.Sequential(
+        nn.Conv2d(inputs, outputs, 3, stride, dilation, dilation, bias=False),
+        nn.BatchNorm2d(outputs),
+        nn.ReLU(inplace=True),
+    )
+
+
+class _Residual(nn.Module):
+    def __init__(self, channels: int, dilation: int = 1) -> None:
+        super().__init__()
+        self.body = _convolution(channels, channels, 1, dilation)
+
+    def forward(self, features: Tensor) -> Tensor:
+        return features + self.body(features)
+
+
+class NibNetwork(nn.Module):
+    """RGB in [0, 1] ``[B, 3, H, W]`` (H, W multiples of 16) -> logits ``[B, H / 2 * W / 2 + 1]``, the last for no tip."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = _convolution(3, 16, 2)
+        self.fine = nn.Sequential(_convolution(16, 32, 2), _Residual(32))
+        self.middle = nn.Sequential(_convolution(32, 64, 2), _Residual(64), _Residual(64, 2))
+        self.coarse = nn.Sequential(_convolution(64, 64, 2), _Residual(64), _Residual(64, 2))
+        self.to_middle, self.to_fine, self.to_stem = nn.Conv2d(64, 64, 1), nn.Conv2d(64, 32, 1), nn.Conv2d(32, 16, 1)
+        self.merge_middle, self.merge_fine, self.merge_stem = _Residual(64), _Residual(32), _Residual(16)
+        self.peak = nn.Conv2d(16, 1, 1)
+        self.nothing = nn.Linear(64, 1)
+
+    def forward(self, picture: Tensor) -> Tensor:
+        def enlarge(features: Tensor) -> Tensor:
+            return nn.functional.interpolate(features, scale_factor=2, mode="bilinear", align_corners=False)
+
+        stem = self.stem(picture * 4 - 2)
+        fine = self.fine(stem)
+        middle = self.middle(fine)
+        coarse = self.coarse(middle)
+        middle = self.merge_middle(middle + enlarge(self.to_middle(coarse)))
+        fine = self.merge_fine(fine + enlarge(self.to_fine(middle)))
+        stem = self.merge_stem(stem + enlarge(self.to_stem(fine)))
+        nothing = self.nothing(coarse.amax(dim=(2, 3)))
+        return torch.cat([self.peak(stem).flatten(1), nothing], dim=1)
+
+
+@dataclass(frozen=True)
+class Detection:
+    """Where the network sees a tip.
+
+    Attributes:
+        tip: ``[2]`` column and row in the picture that was given.
+        confidence: probability that a tip lies within about 1.5 % of the diagonal of it.
+    """
+
+    tip: NDArray[np.float64]
+    confidence: float
+
+
+class NibDetector:
+    """Finds tips with trained weights.
+
+    Args:
+        weights: file of the network's state; None takes ``checkpoints/nib.pt``.
+
+    Raises:
+        UnwrittenError: the file is missing or holds something else.
+    """
+
+    def __init__(self, weights: Path | str | None = None) -> None:
+        path = Path(weights) if weights is not None else project_root() / "checkpoints" / "nib.pt"
+        self._network = NibNetwork()
+        try:
+            state = torch.load(path, map_location="cpu", weights_only=True)
+            self._network.load_state_dict({name: value.float() for name, value in state.items()})
+        except (OSError, RuntimeError, AttributeError, ValueError) as error:
+            raise UnwrittenError(f"{path}: no weights of the nib detector; train them or name another file") from error
+        self._network.eval()
+
+    def find(self, picture: NDArray[np.uint8]) -> Detection:
+        """The most probable tip in an RGB picture ``[H, W, 3]`` with square pixels."""
+        height, width = picture.shape[:2]
+        scale = DIAGONAL_PX / float(np.hypot(width, height))
+        size = max(8, round(width * scale)), max(8, round(height * scale))
+        small = cv2.resize(picture, size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR)
+        pad = (-size[1]) % _MULTIPLE, (-size[0]) % _MULTIPLE
+        padded = cv2.copyMakeBorder(small, 0, pad[0], 0, pad[1], cv2.BORDER_CONSTANT)
+        with torch.inference_mode():
+            tensor = torch.from_numpy(np.ascontiguousarray(padded)).permute(2, 0, 1)[None].float() / 255
+            share = torch.softmax(self._network(tensor)[0], 0)[:-1].numpy()
+        heat = share.reshape(padded.shape[0] // STRIDE, padded.shape[1] // STRIDE)
+        cell, confidence = peak_of(heat)
+        at = (cell + 0.5) * STRIDE - 0.5
+        tip = (at + 0.5) * np.array([width, height]) / np.array(size) - 0.5
+        return Detection(tip, confidence)
+
+
+def peak_of(heat: NDArray[np.floating]) -> tuple[NDArray[np.float64], float]:
+    """Column and row of a heatmap's peak, as the mean over the 5x5 cells around it, and their weight."""
+    row, column = np.unravel_index(int(heat.argmax()), heat.shape)
+    rows = slice(max(0, int(row) - 2), int(row) + 3)
+    columns = slice(max(0, int(column) - 2), int(column) + 3)
+    window = heat[rows, columns].astype(np.float64)
+    weight = float(window.sum())
+    y, x = np.mgrid[rows.start : rows.start + window.shape[0], columns.start : columns.start + window.shape[1]]
+    return np.array([(window * x).sum(), (window * y).sum()]) / max(weight, 1e-12), weight
