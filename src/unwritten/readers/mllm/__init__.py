@@ -92,13 +92,19 @@ def _connector(setup: Setup, key: str, where: str) -> Callable[[], Client]:
     settings = setup.settings
     try:
         if settings.provider == "openai":
+            import openai  # noqa: F401  # missing clients are said now
+
             from unwritten.readers.mllm.openai_chat import OpenAIClient
 
             return lambda: OpenAIClient(settings, setup.sampling, setup.limits, key)
         if settings.provider == "gemini":
+            import google.genai  # noqa: F401
+
             from unwritten.readers.mllm.gemini import GeminiClient
 
             return lambda: GeminiClient(settings, setup.sampling, setup.limits, key)
+        import transformers  # noqa: F401
+
         from unwritten.readers.mllm.qwen_local import LocalQwen
 
         return lambda: LocalQwen(settings, setup.sampling, setup.limits)

@@ -1,7 +1,7 @@
 """Gemini through Google's own client, whose retries are off.
 
-Video is sent with its frame rate: without one the service looks at a single picture a second. Files beyond the size that
-a request may have go through the Files API and are deleted afterwards.
+Video is sent with its frame rate: without one the service looks at one picture a second. Files beyond the size that a
+request may have go through the Files API and are deleted afterwards.
 
 ``options`` of a reader of this provider:
 
@@ -154,9 +154,7 @@ class GeminiClient:
             max_output_tokens=request.max_tokens,
             thinking_config=types.ThinkingConfig(**thinking) if thinking else None,
             media_resolution=options.get("media_resolution"),
-            safety_settings=[types.SafetySetting(category=harm, threshold=safety) for harm in HARMS]
-            if safety
-            else None,
+            safety_settings=harms if safety else None,
             automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
         )
 

@@ -46,7 +46,6 @@ class PromptSettings:
         demonstrations: solved items of other words shown first.
         candidates: ``english``, ``benchmark`` or a file of words: offered are those of the right length.
         most_candidates: the most frequent so many of them.
-        step_by_step: ask for reasoning first; the answer stands behind ``Answer:``.
         follow_up: the question that pulls a word out of a reply that is not one; empty asks nothing further.
         max_tokens: most tokens of a reply, where a prompt needs more than the reader's own setting.
     """
@@ -59,7 +58,6 @@ class PromptSettings:
     demonstrations: int = 0
     candidates: str | None = None
     most_candidates: int = 200
-    step_by_step: bool = False
     follow_up: str = FOLLOW_UP
     max_tokens: int | None = None
 

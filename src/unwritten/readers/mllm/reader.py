@@ -42,6 +42,7 @@ _RELAY = (
     "your own guess of the word."
 )
 _RELAY_TOKENS = 400
+_GIVEN = ("ink", "segmentation", "strokes", "letters")
 _PLANNED = 40  # items that a dry run encodes; further ones are reckoned from these
 
 
@@ -83,8 +84,8 @@ class MllmReader:
         connect: makes the provider's client within a running event loop.
         baseline: gives letters and their times to rungs that need them.
 
-    A reader stops asking when its budget is used up or its account is refused; what is left then fails with that reason,
-    and is asked when the same run is started again.
+    A reader stops asking when its budget is used up or its account is refused; what is left then fails with that
+    reason, and is asked when the same run is started again.
     """
 
     def __init__(self, setup: Setup, connect: Callable[[], Client], baseline: Baseline) -> None:
@@ -337,7 +338,7 @@ class MllmReader:
         details: dict[str, object],
         spent: list[Called],
     ) -> Parsed:
-        """One question in words about a reply that holds no single word; the first verdict stands when it brings none."""
+        """One question in words about a reply without a single word; the first verdict stands when it brings none."""
         n = self._expected(clip)
         text = follow_up_question(self.setup.prompt, reply.text, n)
         request = Request((Turn("user", (Text(text),)),), self.setup.sampling.max_tokens)
@@ -396,9 +397,7 @@ class MllmReader:
             parts = (*parts, Text(f"Somebody who listened to the sound of the same pen reports: {heard}"))
         if setup.rung.gives:
             parts = (*parts, *self._given(clip, modality))
-            sent["given"] = [
-                name for name in ("ink", "segmentation", "strokes", "letters") if getattr(setup.rung, name)
-            ]
+            sent["given"] = [name for name in _GIVEN if getattr(setup.rung, name)]
         candidates = () if setup.settings.score_candidates else self._words(clip)
         asked = question(
             setup.prompt, modality if sends_clip else "given", number_of_letters(clip), candidates, setup.prompt_text

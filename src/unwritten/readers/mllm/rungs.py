@@ -1,14 +1,15 @@
 """The ladder from perception to reading: what a model is given beside the clip, so that it shows where it fails.
 
-After PuzzleVQA (Y. K. Chia et al., arXiv 2403.13315): hand over the true perception, then the next step, and see at which
-step a model recovers. Here: the recovered ink, which part of it is which letter, the strokes in words, the letters that
-the baseline reads.
+After PuzzleVQA (Y. K. Chia et al., arXiv 2403.13315): hand over the true perception, then the next step, and see at
+which step a model recovers. Here: the recovered ink, which part of it is which letter, the strokes in words, the
+letters that the baseline reads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import cv2
 import numpy as np
@@ -85,7 +86,7 @@ def by_letter(track: Track, n: int | None, spans_s: Callable[[], Sequence[tuple[
     if not spans:
         return track
     # A letter ends where the next begins; the middle between the two is as good as any moment.
-    middles = [(before[1] + after[0]) / 2 for before, after in zip(spans, spans[1:], strict=False)]
+    middles = [(before[1] + after[0]) / 2 for before, after in pairwise(spans)]
     return replace(track, shot=np.searchsorted(np.array(middles), track.time_s - track.time_s[0], side="right"))
 
 

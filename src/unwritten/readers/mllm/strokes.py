@@ -1,7 +1,7 @@
 """Strokes in words and in numbers, for models that cannot see: where each begins, how it runs, where it ends.
 
-A stroke is a run of frames of one shot in which the pen is on the paper. Directions are those of a reader of the line: right
-is where writing goes. T is the number of frames.
+A stroke is a run of frames of one shot in which the pen is on the paper. Directions are those of a reader of the line:
+right is where writing goes. T is the number of frames.
 """
 
 from __future__ import annotations
@@ -50,23 +50,18 @@ def strokes_of(track: Track) -> list[Stroke]:
     runs = [run for run in runs if len(run) > 1]
     if not runs:
         return []
-    boxes = {
-        shot: xy[np.concatenate([run for run in runs if track.shot[run[0]] == shot])] for shot in _letters(track, runs)
-    }
+    letters = sorted({int(track.shot[run[0]]) for run in runs})
+    boxes = {shot: xy[np.concatenate([run for run in runs if track.shot[run[0]] == shot])] for shot in letters}
     height = max(float(np.ptp(box[:, 1])) for box in boxes.values()) or 1.0
     return [
         Stroke(
             (xy[run] - boxes[int(track.shot[run[0]])].min(axis=0)) / height,
             float(track.time_s[run[0]]),
             float(track.time_s[run[-1]]),
-            _letters(track, runs).index(int(track.shot[run[0]])),
+            letters.index(int(track.shot[run[0]])),
         )
         for run in runs
     ]
-
-
-def _letters(track: Track, runs: list[NDArray[np.intp]]) -> list[int]:
-    return sorted({int(track.shot[run[0]]) for run in runs})
 
 
 def points_text(strokes: list[Stroke]) -> str:
