@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from types import SimpleNamespace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from hydra import compose, initialize_config_dir
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.files import project_root
 from unwritten.models.module import CtcModule
-from unwritten.training.data import EpochSampler, as_many, bucket
+from unwritten.training.data import EpochSampler, SimulatedData, as_many, bucket
 from unwritten.training.fit import fit, keep_metrics, prepare
 from unwritten.training.resume import last_checkpoint
 from unwritten.training.trainer import TrainerSettings, make_trainer
@@ -158,12 +158,12 @@ def test_batches_are_halved_or_left_out_until_there_are_as_many_as_wanted():
     assert batches == [[1, 2, 3, 4], [5, 6], [7]]
 
 
-def test_a_resumed_loader_begins_with_its_own_epoch(data):
-    data.trainer = SimpleNamespace(global_rank=0, world_size=1, current_epoch=3)
-    try:
-        assert next(iter(data.train_dataloader().sampler))[0] == 3
-    finally:
-        data.trainer = None
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_loader_that_was_started_early_begins_with_the_epoch_it_is_told(data, workers):
+    loader = SimulatedData(data.training, data.validation, replace(data.settings, workers=workers)).train_dataloader()
+    started = iter(loader)
+    loader.sampler.set_epoch(3)
+    assert torch.equal(next(started).kinematics, data.training.part(0, 1)[(3, 0)].kinematics)
 
 
 def test_validation_stays_the_same_whatever_epoch_lightning_announces(data):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import lightning
 import numpy as np
@@ -199,12 +200,11 @@ class EpochSampler(Sampler[tuple[int, int]]):
 
     Args:
         batches: whose keys they are.
-        epoch: the first epoch that is asked for; a resumed run's loader fetches ahead before it is told.
-        fixed: stay at that epoch, as validation does.
+        fixed: stay at the first epoch, as validation does.
     """
 
-    def __init__(self, batches: SimulatedBatches, epoch: int = 0, fixed: bool = False) -> None:
-        self.source, self.epoch, self.fixed = batches, epoch, fixed
+    def __init__(self, batches: SimulatedBatches, fixed: bool = False) -> None:
+        self.source, self.epoch, self.fixed = batches, 0, fixed
 
     def set_epoch(self, epoch: int) -> None:
         """Called by Lightning before every epoch, on validation loaders too."""
@@ -217,6 +217,18 @@ class EpochSampler(Sampler[tuple[int, int]]):
 
     def __len__(self) -> int:
         return len(self.source.batches(self.epoch))
+
+
+class LateLoader(DataLoader[Batch]):
+    """A loader that begins to fetch when the first batch is asked for.
+
+    A resumed trainer starts its loader before it tells the sampler the epoch: processes that fetch ahead would begin
+    with the first epoch's batches.
+    """
+
+    def __iter__(self) -> Any:
+        """Yield the batches."""
+        yield from super().__iter__()
 
 
 class SimulatedData(lightning.LightningDataModule):
@@ -238,21 +250,22 @@ class SimulatedData(lightning.LightningDataModule):
 
     def train_dataloader(self) -> DataLoader[Batch]:
         """This device's part of the trainer's current epoch."""
-        batches = self.training.part(*self._rank())
-        return self._loader(batches, self.trainer.current_epoch if self.trainer is not None else 0)
+        return self._loader(self.training.part(*self._rank()))
 
     def val_dataloader(self) -> DataLoader[Batch]:
         """This device's part of the validation set, the same one every time."""
-        return self._loader(self.validation.part(*self._rank()), 0, fixed=True)
+        return self._loader(self.validation.part(*self._rank()), fixed=True)
 
-    def _loader(self, batches: SimulatedBatches, epoch: int, fixed: bool = False) -> DataLoader[Batch]:
+    def _loader(self, batches: SimulatedBatches, fixed: bool = False) -> DataLoader[Batch]:
         workers = self.settings.workers
-        return DataLoader(
+        return LateLoader(
             batches,
             batch_size=None,
-            sampler=EpochSampler(batches, epoch, fixed),
+            sampler=EpochSampler(batches, fixed),
             num_workers=workers,
             persistent_workers=workers > 0,
             prefetch_factor=4 if workers else None,
             pin_memory=torch.cuda.is_available(),
+            # A loader draws a number whenever it starts; from its own generator, lest dropout depend on when that was.
+            generator=torch.Generator(),
         )
