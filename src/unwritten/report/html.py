@@ -1,0 +1,73 @@
+"""Small pieces of HTML: tables, sections, figures with the table that says the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from unwritten.report.labels import MINUS, NONE
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A table's cell.
+
+    Attributes:
+        text: what is read.
+        key: what is sorted by; the text where it is None.
+        under: a second, smaller line.
+        strong: stands out.
+    """
+
+    text: str
+    key: float | str | None = None
+    under: str = ""
+    strong: bool = False
+
+
+def table(
+    caption: str, headings: Sequence[str], rows: Sequence[Sequence[Cell | str]], sortable: bool = False, id: str = ""
+) -> str:
+    """A table whose first column names its row; columns of numbers are set right."""
+    cells = [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in rows]
+    numeric = [all(_is_number(row[place].text) for row in cells) for place in range(len(headings))]
+    kinds = [' class="n"' if is_numeric else "" for is_numeric in numeric]
+    inner = (lambda name: f'<button type="button">{name}</button>') if sortable else (lambda name: name)
+    head = "".join(f'<th scope="col"{k}>{inner(escape(h))}</th>' for h, k in zip(headings, kinds, strict=True))
+    body = []
+    for row in cells:
+        tags = ["th scope='row'"] + ["td"] * (len(row) - 1)
+        body.append("<tr>" + "".join(map(_cell, row, tags, kinds)) + "</tr>")
+    own = f' id="{id}"' if id else ""
+    label = escape(caption)
+    return (
+        f'<div class="scroll" role="region" aria-label="{label}" tabindex="0">'
+        f"<table{own}{' class=sortable' if sortable else ''}><caption>{label}</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
+    )
+
+
+def _cell(cell: Cell, tag: str, kind: str) -> str:
+    key = "" if cell.key is None else f' data-key="{escape(str(cell.key))}"'
+    text = escape(cell.text)
+    text = f"<strong>{text}</strong>" if cell.strong else text
+    under = f"<small>{escape(cell.under)}</small>" if cell.under else ""
+    return f"<{tag}{kind}{key}>{text}{under}</{tag.split()[0]}>"
+
+
+def _is_number(text: str) -> bool:
+    return not text or text[0] in f"0123456789+-{MINUS}{NONE}$<"
+
+
+def section(id: str, heading: str, body: str, lead: str = "") -> str:
+    """A section of the page; ``lead`` says in a sentence what it shows."""
+    text = f'<p class="lead">{escape(lead)}</p>' if lead else ""
+    return f'<section id="{id}" aria-labelledby="h-{id}"><h2 id="h-{id}">{escape(heading)}</h2>{text}{body}</section>'
+
+
+def figure(graphic: str, caption: str, numbers: str = "", kind: str = "") -> str:
+    """A figure with its caption and, folded away, the table of its numbers."""
+    below = f"<details><summary>The numbers as a table</summary>{numbers}</details>" if numbers else ""
+    own = f' class="{kind}"' if kind else ""
+    return f"<figure{own}>{graphic}<figcaption>{escape(caption)}</figcaption>{below}</figure>"

@@ -1,0 +1,154 @@
+"""The page: one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from unwritten.files import whole_file
+from unwritten.report.gallery import GallerySettings, Load, build_gallery, gallery_html
+from unwritten.report.html import Cell, section, table
+from unwritten.report.inputs import Results
+from unwritten.report.labels import MODALITY_NAMES, NONE, interval, percent, points, reader_label
+from unwritten.report.ladders import ladders_html
+from unwritten.report.sections import (
+    breakdowns,
+    comparisons,
+    confusions,
+    costs,
+    forest,
+    fusion,
+    joined_answers,
+    scoreboard,
+)
+
+_STATIC = Path(__file__).with_name("static")
+_PACKAGES = ("torch", "torchaudio", "lightning", "numba", "numpy", "av", "opencv-python", "mediapipe", "wordfreq")
+
+
+@dataclass(frozen=True)
+class _Part:
+    id: str
+    name: str
+    html: str
+    lead: str = ""
+
+
+def write_page(results: Results, path: Path | str, settings: GallerySettings, load: Load, title: str = "") -> Path:
+    """Write the report.
+
+    Args:
+        results: all runs.
+        path: of the page.
+        settings: of the gallery.
+        load: gives a run's clips and network.
+        title: of the page; made from the benchmarks when empty.
+
+    Raises:
+        UnwrittenError: the place cannot be written.
+    """
+    html = make_page(results, settings, load, title)
+    with whole_file(path) as temporary:
+        temporary.write_text(html, encoding="utf-8")
+    return Path(path)
+
+
+def make_page(results: Results, settings: GallerySettings, load: Load, title: str = "") -> str:
+    """The report as text."""
+    headline = results.headline()
+    main = (headline["reader"], headline["modality"]) if headline else ("", "")
+    gallery = build_gallery(results, settings, load)
+    scored = joined_answers(results)
+    parts = [
+        _Part("scores", "Scores", scoreboard(results) + comparisons(results),
+              "Click a heading to sort. Told: what a reader knows beside the clip (n: the number of letters)."),
+        _Part("forest", "Against the floor, models and people", forest(results)),
+        _Part("fusion", "Does hearing help seeing?", fusion(results)),
+        _Part("parts", "Where it goes wrong", breakdowns(results, main[0]),
+              f"{reader_label(main[0])} by style, length of the word and position of the letter."),
+        _Part("confusions", "Which letter for which", confusions(scored, main)),
+        _Part("ladders", "Diagnosis", ladders_html(results), "What each further piece of information is worth."),
+        _Part("items", "Item by item", gallery_html(gallery, main)),
+        _Part("cost", "Time and cost", costs(results)),
+        _Part("provenance", "Provenance", _provenance(results)),
+    ]  # fmt: skip
+    parts = [part for part in parts if part.html]
+    benchmarks = list(dict.fromkeys(b.partition("/")[0] for b, _ in results.groups()))
+    name = title or f"Unwritten: {', '.join(benchmarks) or 'published numbers'}"
+    links = "".join(f'<li><a href="#{part.id}">{escape(part.name)}</a></li>' for part in parts)
+    body = "".join(section(part.id, part.name, part.html, part.lead) for part in parts)
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline';
+ script-src 'unsafe-inline'">
+<title>{escape(name)}</title>
+<style>{_static("report.css")}</style>
+</head>
+<body>
+<a class="skip" href="#main">To the results</a>
+<header><h1>{escape(name)}</h1>{_lead(results)}
+<nav aria-label="Sections"><ul>{links}</ul></nav></header>
+<main id="main">{body}</main>
+<script>{_static("report.js")}</script>
+</body>
+</html>
+"""
+
+
+def _static(name: str) -> str:
+    return (_STATIC / name).read_text(encoding="utf-8")
+
+
+def _lead(results: Results) -> str:
+    """The result in a sentence and three numbers."""
+    row = results.headline()
+    if row is None:
+        return "<p class='lead'>Published numbers alone: no reader was run.</p>"
+    floor = results.floor(row["benchmark"], row["modality"])
+    limits = interval(row["ola_low"], row["ola_high"])
+    entries = [(f"{percent(row['ola'])} %", f"of letters right ({limits})" if limits else "of letters right")]
+    if floor is not None:
+        entries.append((f"{percent(floor)} %", "without any input: the floor"))
+    if row.get("word_accuracy") is not None:
+        entries.append((f"{percent(row['word_accuracy'])} %", "of words right"))
+    entries.append((str(row["n"]), f"items, {row['failed']} unanswered"))
+    facts = "".join(f"<div><dt>{escape(what)}</dt><dd>{escape(value)}</dd></div>" for value, what in entries)
+    over = "" if floor is None else f", {points(row['ola'] - floor)} points from the floor"
+    said = (
+        f"{reader_label(row['reader'])} with {MODALITY_NAMES[row['modality']]} reads {percent(row['ola'])} % of the"
+        f" letters in place on {row['benchmark']} (protocol {row['protocol']}){over}."
+    )
+    return f'<p class="lead">{escape(said)}</p><dl class="facts">{facts}</dl>'
+
+
+def _provenance(results: Results) -> str:
+    out = []
+    for run in results.runs:
+        about = run.provenance
+        git = about.get("git") if isinstance(about.get("git"), dict) else None
+        revision = (
+            NONE if not git else str(git.get("revision", ""))[:12] + (" with changes" if git.get("changed") else "")
+        )
+        packages = about.get("packages")
+        versions = packages if isinstance(packages, dict) else {}
+        listed = ", ".join(f"{name} {versions[name]}" for name in _PACKAGES if name in versions)
+        command = about.get("command")
+        problems = {k.replace("_", " "): v for k, v in run.analysis.get("problems", {}).items() if v}
+        rows: list[Sequence[Cell | str]] = [
+            ["command", " ".join(map(str, command)) if isinstance(command, list) else NONE],
+            ["time", str(about.get("time", NONE))],
+            ["git revision", revision],
+            ["Python", f"{about.get('python', NONE)} on {about.get('platform', NONE)}"],
+            ["packages", listed or NONE],
+            ["seed", str(run.config.get("seed", NONE))],
+            ["answers with problems", json.dumps(problems) if problems else "none"],
+        ]
+        out.append(table(f"Run {run.name}", ("what", "value"), rows))
+    return "".join(out)

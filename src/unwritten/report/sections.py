@@ -1,0 +1,377 @@
+"""The parts of the page that are made from scores: what each section shows and says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import pandas as pd
+
+from unwritten.report.figures import Band, Guide, Mark, Row, dot_plot, heat_map, legend
+from unwritten.report.html import Cell, figure, table
+from unwritten.report.inputs import PUBLISHED, Results
+from unwritten.report.labels import MODALITY_NAMES, NONE, interval, percent, points, reader_label, side_information
+from unwritten.scoring.breakdown import confusion_matrix
+from unwritten.scoring.scores import item_scores
+from unwritten.types import MODALITIES
+
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz"
+_EMPTY = "∅"
+_ORDER = {modality: place for place, modality in enumerate(MODALITIES)}
+Scores = Sequence[dict[str, Any]]
+
+
+def _by_reader(rows: Scores) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(row["reader"], []).append(row)
+    return {reader: sorted(own, key=lambda row: _ORDER[row["modality"]]) for reader, own in found.items()}
+
+
+def _title(benchmark: str, protocol: str) -> str:
+    return f"{benchmark}, protocol {protocol}"
+
+
+def scoreboard(results: Results) -> str:
+    """Every total with protocol, side information, floor, interval and failures."""
+    headings = (
+        "reader", "protocol", "told", "given", "n", "OLA %", "95 % interval", "floor %", "over floor",
+        "above chance %", "edit sim. %", "words %", "top-5 %", "failed",
+    )  # fmt: skip
+    out = []
+    for benchmark in dict.fromkeys(b for b, _ in results.groups()):
+        rows = []
+        totals = results.totals(benchmark)
+        best = {m: max((r["ola"] for r in totals if r["modality"] == m), default=None) for m in MODALITIES}
+        for row in totals:
+            floor = results.floor(benchmark, row["modality"])
+            over = None if floor is None else row["ola"] - floor
+            rows.append(
+                [
+                    Cell(reader_label(row["reader"])),
+                    row["protocol"],
+                    side_information(results, row["run"], row["reader"]),
+                    Cell(MODALITY_NAMES[row["modality"]], _ORDER[row["modality"]]),
+                    _count(row["n"]),
+                    Cell(percent(row["ola"]), row["ola"], strong=row["ola"] == best[row["modality"]]),
+                    Cell(interval(row["ola_low"], row["ola_high"]), row["ola_low"]),
+                    Cell(percent(floor), floor),
+                    Cell(points(over), over),
+                    *(
+                        Cell(percent(row.get(name)), row.get(name))
+                        for name in ("corrected_ola", "edit_similarity", "word_accuracy", "top5")
+                    ),
+                    _count(row["failed"]),
+                ]
+            )
+        given = sorted({row["given"] for row in totals if row.get("given")})
+        out.append(table(f"Scores on {benchmark}", headings, rows, sortable=True))
+        if given:
+            out.append(f'<p class="note">Intervals cross words with what they share, {escape(" or ".join(given))}.</p>')
+    if results.published:
+        rows = [
+            [
+                reader_label(row["reader"]),
+                row["benchmark"],
+                side_information(results, None, row["reader"]),
+                Cell(MODALITY_NAMES[row["modality"]], _ORDER[row["modality"]]),
+                Cell(percent(row["ola"], 2), row["ola"]),
+            ]
+            for row in results.published
+            if row["style"] == "all"
+        ]
+        numbers = table(
+            "As printed in the benchmark's paper", ("reader", "benchmark", "told", "given", "OLA %"), rows, True
+        )
+        out.append(f"<details><summary>Published numbers: other items, no intervals</summary>{numbers}</details>")
+    return "".join(out)
+
+
+def _count(value: int | None) -> Cell:
+    return Cell(NONE if value is None else str(value), value)
+
+
+def forest(results: Results) -> str:
+    """All totals with their intervals against the floor, the published models and people."""
+    out = [legend()]
+    groups = results.groups()
+    main = [group for group in groups if "/" not in group[0]] or groups
+    for benchmark, protocol in main:
+        rows = [row for row in results.totals(benchmark) if row["protocol"] == protocol]
+        floors = [f for m in MODALITIES if (f := results.floor(benchmark, m)) is not None]
+        own = _bands(rows, hollow=False)
+        guides = [Guide(max(floors), f"floor {percent(max(floors))}")] if floors else []
+        bands = [Band(own, "", guides)]
+        printed = [row for row in results.published if row["style"] == "all"]
+        for name in dict.fromkeys(row["benchmark"] for row in printed):
+            same = name == benchmark
+            note = "" if same else " (other items)"
+            bands.append(Band(_bands([r for r in printed if r["benchmark"] == name], True), f"published, {name}{note}"))
+        highest = max([r["ola_high"] or r["ola"] for r in rows] + [r["ola"] for r in printed])
+        lead = max(rows, key=lambda row: row["ola"])
+        said = (
+            f"{_title(benchmark, protocol)}: ordered letter accuracy of {len(own)} readers with 95 % intervals. Highest"
+            f" {reader_label(lead['reader'])} from {MODALITY_NAMES[lead['modality']]} with {percent(lead['ola'])} %."
+        )
+        numbers = table(
+            f"{_title(benchmark, protocol)}: OLA in percent",
+            ("reader", "given", "OLA %", "95 % interval"),
+            [
+                [
+                    reader_label(r["reader"]), MODALITY_NAMES[r["modality"]], percent(r["ola"]),
+                    interval(r["ola_low"], r["ola_high"]),
+                ]
+                for r in [*rows, *printed]
+            ],
+        )  # fmt: skip
+        graphic = dot_plot(f"OLA on {benchmark}", said, bands, 0.0, min(1.0, highest * 1.03))
+        caption = (
+            f"{_title(benchmark, protocol)}. Ordered letter accuracy in percent; bars are 95 % intervals, the dashed"
+            " line is the best reader that sees and hears nothing. Hollow marks are printed numbers without intervals."
+        )
+        out.append(figure(graphic, caption, numbers))
+    return "".join(out)
+
+
+def _bands(rows: Scores, hollow: bool) -> list[Row]:
+    return [
+        Row(
+            reader_label(reader),
+            [Mark(r["modality"], r["ola"], r["ola_low"], r["ola_high"], hollow) for r in own],
+        )
+        for reader, own in _by_reader(rows).items()
+    ]
+
+
+def fusion(results: Results) -> str:
+    """What sound and picture together add to the better of the two."""
+    effects = {}
+    for place, run in enumerate(results.runs):
+        for effect in run.analysis.get("fusion", []):
+            if effect["style"] == "all":
+                effects[results.name_of(place, effect["reader"]), effect["benchmark"]] = effect
+    bands, numbers = [], []
+    for benchmark in dict.fromkeys(row["benchmark"] for row in results.totals()):
+        rows = []
+        for reader, own in _by_reader(results.totals(benchmark)).items():
+            if reader.startswith("blind-") or len(own) < 3:
+                continue
+            found = effects.get((reader, benchmark))
+            singles = max(row["ola"] for row in own if row["modality"] != "av")
+            effect = found["effect"] if found else own[-1]["ola"] - singles
+            limits = f" [{points(found['low'])}, {points(found['high'])}]" if found else ""
+            marks = [Mark(r["modality"], r["ola"], note=points(effect) if r["modality"] == "av" else "") for r in own]
+            rows.append(Row(reader_label(reader), marks, together=True))
+            verdict = NONE if not found else "yes" if found["non_inferior"] else "not shown"
+            bound = points(found["bound"]) if found else ""
+            numbers.append([reader_label(reader), benchmark, *(percent(r["ola"]) for r in own), points(effect) + limits,
+                            bound, verdict])  # fmt: skip
+        if rows:
+            bands.append(Band(rows, benchmark))
+    if not bands:
+        return ""
+    printed = [row for row in results.published if row["style"] == "all"]
+    for benchmark in dict.fromkeys(row["benchmark"] for row in printed):
+        rows = []
+        for reader, own in _by_reader([row for row in printed if row["benchmark"] == benchmark]).items():
+            if len(own) < 3:
+                continue
+            effect = own[-1]["ola"] - max(row["ola"] for row in own[:-1])
+            marks = [Mark(r["modality"], r["ola"], hollow=True, note=points(effect) if r["modality"] == "av" else "")
+                     for r in own]  # fmt: skip
+            rows.append(Row(reader_label(reader), marks, together=True))
+            numbers.append([reader_label(reader), f"{benchmark}, published", *(percent(r["ola"]) for r in own),
+                            points(effect), "", NONE])  # fmt: skip
+        if rows:
+            bands.append(Band(rows, f"published, {benchmark}"))
+    below = table(
+        "Audio and video together against the better of the two",
+        ("reader", "benchmark", "A %", "MV %", "AV %", "AV minus better [95 %]", "bound", "no worse"),
+        numbers,
+    )
+    graphic = dot_plot(
+        "Sound, muted video, and both",
+        "OLA of each reader with sound, with muted video and with both, joined by a line; to the right both minus the"
+        " better of the two in points.",
+        bands,
+    )
+    caption = (
+        "OLA with sound, muted video and both; to the right what both add to the better single one, in points. No"
+        " worse: the bound, which holds whichever of the two is truly better, lies above the margin of"
+        f" {points(-_margin(effects))}."
+    )
+    return legend() + figure(graphic, caption, below)
+
+
+def _margin(effects: Any) -> float:
+    return next((float(effect.get("margin", 0.01)) for effect in effects.values()), 0.01)
+
+
+def breakdowns(results: Results, main: str) -> str:
+    """The main reader by style, length and position of the letter."""
+    figures = []
+    styles = [
+        {**row, "value": row["style"], "low": row["ola_low"], "high": row["ola_high"], "items": row["n"]}
+        for row in results.scores
+        if row["reader"] == main and row["style"] != "all" and "/" not in row["benchmark"]
+    ]
+    parts = [
+        part
+        for place, run in enumerate(results.runs)
+        for part in run.analysis.get("parts", [])
+        if results.name_of(place, part["reader"]) == main
+    ]
+    groups: list[tuple[str, list[dict[str, Any]], str]] = [("style", styles, "")]
+    for by, unit in (("length", " letters"), ("position", "")):
+        groups.append((by, [part for part in parts if part["by"] == by], unit))
+    for by, rows, unit in groups:
+        values = list(dict.fromkeys(row["value"] for row in rows))
+        if not values:
+            continue
+        lines = []
+        for value in values if by == "style" else sorted(values, key=int):
+            own = sorted((r for r in rows if r["value"] == value), key=lambda r: _ORDER[r["modality"]])
+            label = f"letter {value}" if by == "position" else f"{value}{unit}"
+            items = max(int(row["items"]) for row in own)
+            lines.append(Row(label, [Mark(r["modality"], r["ola"], r["low"], r["high"]) for r in own],
+                             aside=f"n = {items}"))  # fmt: skip
+        numbers = table(
+            f"{main} by {by}",
+            (by, "given", "n", "OLA %", "95 % interval"),
+            [[str(r["value"]), MODALITY_NAMES[r["modality"]], str(r["items"]), percent(r["ola"]),
+              interval(r["low"], r["high"])] for r in rows],
+        )  # fmt: skip
+        said = f"OLA of {main} by {by} of the {'letter' if by == 'position' else 'word'}, {len(values)} values."
+        figures.append(figure(dot_plot(f"{main} by {by}", said, [Band(lines)]), f"By {by}.", numbers))
+    return f'{legend()}<div class="columns">{"".join(figures)}</div>' if figures else ""
+
+
+def joined_answers(results: Results) -> pd.DataFrame:
+    """Scored answers of all runs, readers as they are called here."""
+    tables = [
+        run.table.assign(reader=[results.name_of(place, reader) for reader in run.table["reader"]])
+        for place, run in enumerate(results.runs)
+        if not run.table.empty
+    ]
+    return item_scores(pd.concat(tables, ignore_index=True)) if tables else pd.DataFrame()
+
+
+def confusions(scored: pd.DataFrame, main: tuple[str, str]) -> str:
+    """Which letter is read as which, a map for each reader that looks."""
+    if scored.empty:
+        return ""
+    pairs = [
+        (str(r), str(m))
+        for (r, m), _ in scored.groupby(["reader", "modality"], sort=False)
+        if not str(r).startswith("blind-")
+    ]
+    if not pairs:
+        return ""
+    pairs.sort(key=lambda pair: (pair != main,))
+    options, figures = [], []
+    for place, (reader, modality) in enumerate(pairs):
+        rows = scored[(scored["reader"] == reader) & (scored["modality"] == modality)]
+        counts = confusion_matrix(list(rows["truth"]), list(rows["counted"]), _ALPHABET)[:-1]
+        wrong = sorted(
+            (
+                (int(counts[r, c]), _ALPHABET[r], (_ALPHABET + _EMPTY)[c])
+                for r in range(26)
+                for c in range(27)
+                if r != c
+            ),
+            key=lambda entry: (-entry[0], entry[1:]),
+        )
+        most = [(truth, read, number) for number, truth, read in wrong[:12] if number]
+        name = f"{reader_label(reader)}, {MODALITY_NAMES[modality]}"
+        said = "; ".join(f"{truth} read as {read} {number} times" for truth, read, number in most[:5]) or "no confusion"
+        graphic = heat_map(
+            f"Letters of the truth against the answer: {name}",
+            f"Most frequent: {said}.",
+            counts.tolist(),
+            list(_ALPHABET),
+            [*_ALPHABET, _EMPTY],
+        )
+        numbers = table("Most frequent confusions", ("truth", "read as", "times"), [[t, r, str(n)] for t, r, n in most])
+        options.append(f'<option value="{place}">{escape(name)}</option>')
+        caption = f"{name}. Rows: the letter written; columns: the letter read in its place ({_EMPTY}: none)."
+        hidden = "" if place == 0 else " hidden"
+        figures.append(f'<div data-choice="{place}"{hidden}>{figure(graphic, caption, numbers)}</div>')
+    chooser = f'<label class="bar">Reader <select data-chooses="confusion">{"".join(options)}</select></label>'
+    return f'{chooser}<div id="confusion">{"".join(figures)}</div>'
+
+
+def costs(results: Results) -> str:
+    """Time, tokens, money and kinds of failure of each reader."""
+    rows = []
+    for place, run in enumerate(results.runs):
+        if run.table.empty:
+            continue
+        for (reader, modality), own in run.table.groupby(["reader", "modality"], sort=False):
+            states = own["state"].value_counts()
+            wrong = ", ".join(f"{state} {count}" for state, count in states.items() if state != "answered")
+            known = own["cost"].notna()
+            cost = float(own["cost"].astype(float).sum()) if known.any() else None
+            tokens = [int(own[name].fillna(0).astype(float).sum()) for name in ("tokens_in", "tokens_out")]
+            median, total = float(own["seconds"].median()), float(own["seconds"].sum())
+            rows.append(
+                [
+                    reader_label(results.name_of(place, str(reader))),
+                    Cell(MODALITY_NAMES.get(str(modality), str(modality)), _ORDER.get(str(modality))),
+                    _count(len(own)),
+                    Cell(_seconds(median), median),
+                    Cell(_seconds(total), total),
+                    Cell(f"{tokens[0]:,}" if tokens[0] else NONE, tokens[0]),
+                    Cell(f"{tokens[1]:,}" if tokens[1] else NONE, tokens[1]),
+                    Cell(NONE if cost is None else f"${cost:.2f}", cost),
+                    wrong or "none",
+                ]
+            )
+    headings = (
+        "reader",
+        "given",
+        "n",
+        "s / item (median)",
+        "s in all",
+        "tokens in",
+        "tokens out",
+        "cost",
+        "unanswered",
+    )
+    return table("Time (median and sum) and cost", headings, rows, sortable=True) if rows else ""
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.3f}" if value < 0.0995 else f"{value:.1f}"
+
+
+def comparisons(results: Results) -> str:
+    """Readers in pairs, Holm-corrected."""
+    rows = []
+    for place, run in enumerate(results.runs):
+        for entry in run.analysis.get("comparisons", []):
+            rows.append(
+                [
+                    f"{results.name_of(place, entry['first'])} minus {results.name_of(place, entry['second'])}",
+                    Cell(MODALITY_NAMES.get(entry["modality"], entry["modality"]), _ORDER.get(entry["modality"])),
+                    Cell(entry["style"]),
+                    _count(entry["n"]),
+                    Cell(points(entry["difference"]), entry["difference"]),
+                    f"{points(entry['low'])} to {points(entry['high'])}",
+                    Cell(_p(entry["p_holm"]), entry["p_holm"]),
+                ]
+            )
+    headings = ("pair", "given", "style", "n", "difference, points", "95 % interval", "p (Holm)")
+    if not rows:
+        return ""
+    inner = table("Paired differences on the same items", headings, rows, sortable=True)
+    return f"<details><summary>{len(rows)} paired comparisons, Holm-corrected</summary>{inner}</details>"
+
+
+def _p(value: float | None) -> str:
+    return NONE if value is None else f"{value:.3f}" if value >= 0.001 else "<0.001"
+
+
+def is_published(row: dict[str, Any]) -> bool:
+    """Whether nothing but the number is known."""
+    return bool(row["protocol"] == PUBLISHED)
