@@ -74,9 +74,11 @@ def test_every_letter_of_a_spelled_word_is_one_shot_and_keeps_the_writers_sizes(
 
 
 def test_travel_between_strokes_takes_time_and_is_off_the_paper():
-    two_strokes = np.array([[0.0, 0.0], [0.0, 3.0], [4.0, 3.0], [4.0, 0.0]])
+    first = np.stack((np.zeros(20), 1.5 - 1.5 * np.cos(np.linspace(0, np.pi, 20))), axis=1)
+    second = np.stack((np.full(20, 4.0), 1.5 + 1.5 * np.cos(np.linspace(0, np.pi, 20))), axis=1)
+    two_strokes = np.concatenate((first, second))
     xy_mm, pen_down = perform(
-        two_strokes, np.ones(4, dtype=bool), 0.05, 1, 3.0, PenSettings(hover_probability=0.0), seed=3
+        two_strokes, np.ones(40, dtype=bool), 0.02, 1, 3.0, PenSettings(hover_probability=0.0), seed=3
     )
     between = (xy_mm[:, 0] > 1.0) & (xy_mm[:, 0] < 3.0)
     assert between.sum() >= 3
