@@ -26,6 +26,8 @@ COMMANDS: dict[str, str] = {
     "corpus": "draw the balanced evaluation corpus: 300 files over style, length and modality",
     "audit": "list what is wrong with a copy of the benchmark",
     "synthesize": "make words from letter clips",
+    "report": "one page with everything that evaluations found, and tables for a paper",
+    "human": "a page of trials for people, whose answers are scored as a reader's are",
 }
 
 
