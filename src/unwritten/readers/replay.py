@@ -20,7 +20,8 @@ from unwritten.decoding.greedy import collapse
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.readers import replay_drawing as draw
 from unwritten.readers.replay_drawing import Box, Picture
-from unwritten.types import Frame, Modality, Recording, Track
+from unwritten.readers.replay_ink import InkOverTime
+from unwritten.types import Frame, Modality, Recording
 
 WIDTH_PX, HEIGHT_PX = 1280, 720
 _MARGIN = 16
@@ -30,6 +31,8 @@ _CURVES = 5  # words with a line over time
 _WINDOW_S = 6.0  # time that the lanes show
 _NOW = 0.8  # where "now" stands in them once they scroll
 _FRAME_RATE_HZ = 30.0  # of a clip without pictures
+_LETTER = 0.08  # probability from which a letter is shown
+_END_S = 1.0  # time over which the end of a word shows, at most
 _BELIEF_VALUES = 2**24  # float64 that the posterior over time may take
 
 
@@ -108,7 +111,11 @@ def belief_over_time(reading: Reading, end_s: float) -> Belief:
     chosen = chosen[np.lexsort((-posterior[:, chosen].max(axis=0), -posterior[-1, chosen].round(3)))]
     time_s = np.minimum(after / reading.decoding.rate_hz, end_s)
     time_s[-1] = end_s
-    return Belief(tuple(lexicon.words[index] for index in chosen), time_s, posterior[:, chosen])
+    # That the word is over shows bit by bit while no more letters come: the last step is spread over that time.
+    written = np.flatnonzero(emissions[:, 1:].max(axis=1) > np.log(_LETTER))
+    last_s = (written[-1] + 1) / reading.decoding.rate_hz if len(written) else 0.0
+    kept = (time_s <= max(last_s, end_s - _END_S)) | (time_s == end_s)
+    return Belief(tuple(lexicon.words[index] for index in chosen), time_s[kept], posterior[np.ix_(kept, chosen)])
 
 
 def write_replay(path: Path | str, reading: Reading) -> Path:
@@ -181,7 +188,7 @@ class _Replay:
         self.spectrum = None if waveform is None or self.track is not None else _spectrum(waveform, rate_hz)
         self.row_y = np.full(len(self.belief.words), float(_ROWS))
         if self.track is not None:
-            self.ink = _InkOverTime(self.track, self.top)
+            self.ink = InkOverTime(self.track, self.top)
         self.base = self._background()
 
     def _lay_out(self, has_sound: bool) -> None:
@@ -205,7 +212,7 @@ class _Replay:
                 lanes_top = max(lanes_top, 2 * _MARGIN + size[1])
         self.top = Box(left, top, right - left, lanes_top - _MARGIN - top)
         self.bars = Box(right - _BARS_PX, lanes_top, _BARS_PX, HEIGHT_PX - _MARGIN - lanes_top)
-        names = ["sound", "letters", "words"] if has_sound else ["letters", "words"]
+        names = ["sound", "letters", "candidates"] if has_sound else ["letters", "candidates"]
         lanes_width = self.bars.left - _MARGIN - lanes_left
         each = (self.bars.height - (len(names) - 1) * 12) // len(names)
         self.lanes = {
@@ -223,7 +230,7 @@ class _Replay:
         for name, box in self.lanes.items():
             draw.write(box.of(base), name, (10, 6), 13, draw.GREY)
         draw.write(self.bars.of(base), "letters so far", (12, 6), 13, draw.GREY)
-        draw.write(self.bars.of(base), "words", (12, 76), 13, draw.GREY)
+        draw.write(self.bars.of(base), "candidates", (12, 76), 13, draw.GREY)
         if self.track is not None:
             self.ink.rule(self.top.of(base))
         return base
@@ -243,7 +250,7 @@ class _Replay:
             if "sound" in self.lanes:
                 self._show_wave(self.lanes["sound"].of(picture), now_s, start_s)
             self._show_letters(self.lanes["letters"].of(picture), now_s, start_s)
-            self._show_words(self.lanes["words"].of(picture), now_s, start_s)
+            self._show_words(self.lanes["candidates"].of(picture), now_s, start_s)
             self._show_bars(self.bars.of(picture), now_s)
             yield picture
 
@@ -302,19 +309,25 @@ class _Replay:
         self._cursor(pane, now_s, start_s)
 
     def _show_letters(self, pane: Picture, now_s: float, start_s: float) -> None:
-        base, reach = pane.shape[0] - 8.0, pane.shape[0] - 52.0
+        base, reach = pane.shape[0] - 10.0, pane.shape[0] - 54.0
+        pane[round(base), :] = draw.PALE
         shown = (self.letter_s >= start_s - 0.3) & (self.letter_s <= now_s)
         if shown.any():
             first, last = np.flatnonzero(shown)[[0, -1]]
             x = self._x(self.letter_s[first : last + 1], start_s)
-            for label in np.flatnonzero(self.probability[first : last + 1, 1:].max(axis=0) > 0.08) + 1:
-                points = np.stack((x, base - reach * self.probability[first : last + 1, label]), axis=1)
-                draw.hill(pane, points, base, _colour_of(label))
+            for label in np.flatnonzero(self.probability[first : last + 1, 1:].max(axis=0) > _LETTER) + 1:
+                height = self.probability[first : last + 1, label]
+                points = np.stack((x, base - reach * height), axis=1)
+                raised = np.convolve(height > 0.02, np.ones(3), "same") > 0
+                edges = np.flatnonzero(np.diff(raised, prepend=False, append=False))
+                for low, high in zip(edges[::2], edges[1::2], strict=True):
+                    draw.hill(pane, points[low:high], base, _colour_of(label))
         for label, peak in self.runs:
             if start_s - 0.3 <= self.letter_s[peak] <= now_s:
                 y = base - reach * self.probability[peak, label] - 27
                 letter = self.reading.decoding.alphabet[label - 1]
-                draw.write(pane, letter, (float(self._x(self.letter_s[peak], start_s)), y), 20, _colour_of(label), True, 0.5)
+                x_px = float(self._x(self.letter_s[peak], start_s))
+                draw.write(pane, letter, (x_px, y), 20, _colour_of(label), True, 0.5)
         self._cursor(pane, now_s, start_s)
 
     def _show_words(self, pane: Picture, now_s: float, start_s: float) -> None:
@@ -338,7 +351,8 @@ class _Replay:
         rank = np.empty(len(probability))
         rank[np.argsort(-probability, kind="stable")] = np.arange(len(probability))
         # Rows glide to their new places, and wait below the pane when they are not among the first.
-        self.row_y += 0.3 * (np.minimum(rank, _ROWS + 0.2) - self.row_y)
+        glide = 0.3 if now_s < self.end_s else 1.0
+        self.row_y += glide * (np.minimum(rank, _ROWS + 0.2) - self.row_y)
         body = pane[98:]
         step = (body.shape[0] - 4) / _ROWS
         full = body.shape[1] - 24
@@ -354,7 +368,8 @@ class _Replay:
             draw.bar(body, Box(12, foot, max(2, round(full * probability[row])), 4), colour)
             text = draw.INK if leads else draw.GREY
             draw.write(body, self.belief.words[row][:14], (12, foot - 30), 22, text, bool(leads))
-            draw.write(body, f"{100 * probability[row]:.0f} %", (12 + full, foot - 24), 16, text, align=1.0)
+            percent = f"{100 * probability[row]:.{0 if probability[row] > 0.0095 else 1}f} %"
+            draw.write(body, percent, (12 + full, foot - 24), 16, text, align=1.0)
 
 
 _SPECTRUM_HZ = 60.0
@@ -398,65 +413,3 @@ def _spectrum(waveform: NDArray[np.float32], rate_hz: int) -> Picture:
     mel = log_mel(waveform, rate_hz, SpectrogramSettings(rate_hz=_SPECTRUM_HZ))
     dark = np.clip(mel.T[::-1] / 2.5, 0.0, 1.0)[..., None]
     return np.asarray(np.array(draw.PAPER) * (1 - dark) + np.array(draw.INK) * dark, dtype=np.uint8)
-
-
-class _InkOverTime:
-    """The recovered ink in the canonical view, one panel per shot, grown picture by picture."""
-
-    def __init__(self, track: Track, box: Box) -> None:
-        from unwritten.tracking.contact import speed_px_s
-        from unwritten.tracking.ink import turned
-
-        xy, speed = turned(track), np.asarray(speed_px_s(track), dtype=np.float64)
-        self.visible, self.shot = np.asarray(track.visible), np.asarray(track.shot)
-        ink = np.clip((np.asarray(track.contact, dtype=np.float64) - 0.35) / 0.3, 0.0, 1.0)
-        usual = float(np.median(speed[speed > 0])) if (speed > 0).any() else 1.0
-        self.slow = 1.0 / (1.0 + (speed / usual) ** 2)
-        self.inked = ink
-        numbers = [n for n in np.unique(self.shot) if (self.visible & (self.shot == n)).sum() > 1]
-        boxes = []
-        for number in numbers:
-            frames = (self.shot == number) & self.visible
-            written = frames & (ink > 0.5)
-            points = xy[written if written.sum() > 4 else frames]
-            boxes.append((points.min(axis=0), points.max(axis=0)))
-        sizes = np.array([high - low for low, high in boxes]) if boxes else np.ones((1, 2))
-        room = (box.width - 24.0, box.height - 64.0)
-        gap = 36.0
-        # One scale for all shots, so that letters keep their heights against each other.
-        scale = min(
-            room[1] / max(float(sizes[:, 1].max()), 1e-6),
-            max(room[0] - gap * len(sizes), 50.0) / max(float(sizes[:, 0].sum()), 1e-6),
-        )
-        widths = sizes[:, 0] * scale + gap
-        left = (box.width - float(widths.sum())) / 2
-        self.points = np.zeros_like(xy)
-        self.separators: list[float] = []
-        for number, (low, high), width in zip(numbers, boxes, widths, strict=False):
-            chosen = self.shot == number
-            middle = (left + width / 2, box.height / 2 + 8.0)
-            self.points[chosen] = (xy[chosen] - (low + high) / 2) * scale + middle
-            left += float(width)
-            self.separators.append(left)
-        self.weight = box.height / 260.0
-        self.pen_down: Picture = np.zeros((box.height, box.width), np.uint8)
-        self.pen_up: Picture = np.zeros((box.height, box.width), np.uint8)
-        self.last: int | None = None
-
-    def rule(self, pane: Picture) -> None:
-        """Thin lines between the shots."""
-        for x in self.separators[:-1]:
-            pane[34:-14, round(x)] = draw.PALE
-
-    def grow(self, pane: Picture, index: int) -> None:
-        """Add the way to frame ``index`` and show the ink so far, with a dot where the pen is."""
-        if self.visible[index]:
-            last = self.last
-            if last is not None and self.shot[last] == self.shot[index] and index - last <= 3:
-                width = self.weight * (2.4 + 4.2 * 0.5 * (self.slow[last] + self.slow[index]))
-                ink = float(min(self.inked[last], self.inked[index]))
-                draw.lay_ink(self.pen_down, self.pen_up, self.points[last], self.points[index], width, ink)
-            self.last = index
-        draw.inked(pane, self.pen_down, self.pen_up)
-        if self.visible[index]:
-            draw.disc(pane, self.points[index], 5.0, draw.ACCENT)

@@ -1,4 +1,4 @@
-"""Brushes of the replay: text, panes, and the lanes that scroll with time. Colours are RGB, pictures uint8 ``[H, W, 3]``.
+"""Brushes of the replay: text, panes, and lanes that scroll with time. Colours are RGB, pictures uint8 ``[H, W, 3]``.
 
 A pane is a view into the picture, so drawing on it draws on the picture; everything outside it is cut off.
 """
@@ -22,7 +22,14 @@ INK: Colour = (31, 33, 54)
 GREY: Colour = (134, 132, 128)
 PALE: Colour = (214, 211, 204)
 ACCENT: Colour = (206, 62, 44)
-LETTERS: tuple[Colour, ...] = ((38, 112, 152), (196, 110, 26), (62, 132, 74), (134, 78, 152), (178, 54, 84), (92, 98, 40))
+LETTERS: tuple[Colour, ...] = (
+    (38, 112, 152),
+    (196, 110, 26),
+    (62, 132, 74),
+    (134, 78, 152),
+    (178, 54, 84),
+    (92, 98, 40),
+)
 """Colours that letters and words take in turn."""
 
 _SHIFT = 4  # OpenCV draws at sixteenths of a pixel
