@@ -42,7 +42,7 @@ class _Residual(nn.Module):
 
 
 class NibNetwork(nn.Module):
-    """RGB in [0, 1] ``[B, 3, H, W]`` (H, W multiples of 16) -> logits ``[B, H / 2 * W / 2 + 1]``, the last for no tip."""
+    """RGB in [0, 1] ``[B, 3, H, W]`` (H, W multiples of 16) -> logits ``[B, H / 2 * W / 2 + 1]``, last: no tip."""
 
     def __init__(self) -> None:
         super().__init__()
