@@ -112,15 +112,18 @@ def command_line(program: str, main: Callable[[], Any]) -> int:
 def task(program: str, function: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:
     """Wrap what Hydra runs, so that an error a person can act on is one line and not Hydra's traceback."""
 
+    from hydra.core.hydra_config import HydraConfig
+    from hydra.types import RunMode
+
     def run(config: DictConfig) -> Any:
         try:
             return function(config)
         except UnwrittenError as error:
+            if HydraConfig.get().mode == RunMode.MULTIRUN:
+                raise  # Hydra keeps it until the other jobs are done
             print(f"{program}: {one_line(error)}", file=sys.stderr)
             raise SystemExit(error.exit_status) from error
         except KeyboardInterrupt as error:
-            from hydra.core.hydra_config import HydraConfig
-
             run_dir = HydraConfig.get().runtime.output_dir
             print(f"{program}: interrupted; add hydra.run.dir={run_dir} to the same command to go on", file=sys.stderr)
             raise SystemExit(130) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from unwritten.config import settings_from
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.features.store import Store
+from unwritten.files import whole_file
 from unwritten.models.module import CtcModule
 from unwritten.run import record_run
 from unwritten.scoring.scores import Score
@@ -26,7 +28,7 @@ from unwritten.training.trainer import TrainerSettings, make_trainer
 
 
 def train(config: DictConfig) -> float:
-    """Run ``train.py``: prepare, fit or resume, score, print the scores.
+    """Run ``train.py``: prepare, fit or resume, score, print the scores; or a study of such runs.
 
     Returns:
         The validation loss of the best checkpoint, which sweeps minimise.
@@ -37,6 +39,10 @@ def train(config: DictConfig) -> float:
     """
     from hydra.core.hydra_config import HydraConfig
 
+    if config.get("hparams_search"):
+        from unwritten.training.sweep import search
+
+        return search(OmegaConf.to_container(config.hparams_search), int(config.seed))  # type: ignore[arg-type]
     return fit(config, Path(HydraConfig.get().runtime.output_dir))
 
 
@@ -80,11 +86,14 @@ def fit(config: DictConfig, run_dir: Path, callbacks: Sequence[lightning.Callbac
             raise KeyboardInterrupt from stop
         raise
     best = run_dir / "checkpoints" / "best.ckpt"
-    loss = checkpoints.best_model_score
+    best_loss = checkpoints.best_model_score
+    loss = float(best_loss) if best_loss is not None else float("nan")
     if trainer.is_global_zero:
+        with whole_file(run_dir / "result.json") as temporary:
+            temporary.write_text(json.dumps({"val_loss": loss, "epochs": trainer.current_epoch}) + "\n")
         scores = score(config, best, run_dir) if int(config.score_items) > 0 else []
         log_results(config, trainer.loggers, scores, run_dir)
-    return float(loss) if loss is not None else float("nan")
+    return loss
 
 
 def prepare(config: DictConfig, devices: int = 1) -> tuple[SimulatedData, CtcModule]:
