@@ -148,7 +148,8 @@ def ink_svg(track: Track) -> str:
             shown = 0.16 if opacity == 0 else opacity / 4
             parts.append(f"<path d='{path}' stroke-width='{stroke}' stroke-opacity='{shown:.2f}'/>")
     return (
-        f"<svg viewBox='0 0 {width} {height}' role='img' class='ink'><title>Recovered ink, one panel for each shot"
+        f"<svg viewBox='0 0 {width} {height}' role='img' class='ink'"
+        " preserveAspectRatio='xMinYMid'><title>Recovered ink, one panel for each shot"
         f"</title>{dividers}<g>{''.join(parts)}</g></svg>"
     )
 
@@ -208,6 +209,8 @@ def emissions_svg(
             if thinned[peak] >= _STRONG:
                 labels.append((float(x[peak]), float(y[peak]), letter))
     names = "".join(f"<text x='{x:.0f}' y='{y - 3:.0f}'>{escape(letter)}</text>" for x, y, letter in labels)
+    if not areas:
+        names = f"<text x='{width / 2:.0f}' y='{height / 2:.0f}' class='soft'>no letter above {_WEAK:.0%}</text>"
     spelled = " ".join(letter for _, _, letter in sorted(labels)) or "no letter above 30 %"
     seconds = frames / rate_hz
     ticks = "".join(

@@ -63,8 +63,18 @@ class Band:
     guides: Sequence[Guide] = field(default_factory=tuple)
 
 
-def dot_plot(title: str, description: str, bands: Sequence[Band], lowest: float = 0.0, highest: float = 1.0) -> str:
-    """A plot of marks on a common axis of OLA, or of differences where ``lowest`` is negative."""
+def dot_plot(
+    title: str,
+    description: str,
+    bands: Sequence[Band],
+    lowest: float = 0.0,
+    highest: float = 1.0,
+    beside: str = "",
+) -> str:
+    """A plot of marks on a common axis of OLA, or of differences where ``lowest`` is negative.
+
+    ``beside`` heads the column of numbers on the right; it has room for one short word.
+    """
     scale = _Scale(lowest, highest)
     parts: list[str] = []
     y = _TOP
@@ -101,7 +111,7 @@ def dot_plot(title: str, description: str, bands: Sequence[Band], lowest: float 
         parts += [*lines, *body]
         y += 10
     height = y + 4
-    axis = []
+    axis = [f'<text x="100%" y="12" class="soft value">{escape(beside)}</text>']
     for tick in scale.ticks():
         x = scale(tick)
         text = f"{100 * tick:+.0f}".replace("-", MINUS) if lowest < 0 and tick else f"{100 * tick:.0f}"
@@ -167,8 +177,10 @@ def _joined(row: Row, y: float, scale: _Scale) -> str:
     line = f'<line x1="{min(places):.2f}%" x2="{max(places):.2f}%" y1="{y:.1f}" y2="{y:.1f}" class="join"/>'
     marks = []
     for mark, x in zip(row.marks, places, strict=True):
+        # Marks of one value stay apart, so that none hides another.
+        beside = y + {"audio": 0.0, "video": -3.5, "av": 3.5}.get(mark.modality, 0.0)
         what = f"{MODALITY_NAMES.get(mark.modality, mark.modality)}: {percent(mark.value)}"
-        marks.append(f"<g><title>{escape(what)}</title>{_shape(mark, x, y)}</g>")
+        marks.append(f"<g><title>{escape(what)}</title>{_shape(mark, x, beside)}</g>")
     notes = [mark.note for mark in row.marks if mark.note]
     text = f'<text x="100%" y="{y + 4.5:.1f}" class="value">{escape(notes[0])}</text>' if notes else ""
     return line + "".join(marks) + text

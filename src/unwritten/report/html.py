@@ -53,6 +53,8 @@ def _cell(cell: Cell, tag: str, kind: str) -> str:
     text = escape(cell.text)
     text = f"<strong>{text}</strong>" if cell.strong else text
     under = f"<small>{escape(cell.under)}</small>" if cell.under else ""
+    # A long text gets room, a short one keeps to its line.
+    kind = kind or (' class="wide"' if len(cell.text) > 20 else "")
     return f"<{tag}{kind}{key}>{text}{under}</{tag.split()[0]}>"
 
 

@@ -12,7 +12,7 @@ from unwritten.files import whole_file
 from unwritten.report.gallery import GallerySettings, Load, build_gallery, gallery_html
 from unwritten.report.html import Cell, section, table
 from unwritten.report.inputs import Results
-from unwritten.report.labels import MODALITY_NAMES, NONE, interval, percent, points, reader_label
+from unwritten.report.labels import MODALITY_NAMES, NONE, interval, percent, reader_label
 from unwritten.report.ladders import ladders_html
 from unwritten.report.sections import (
     breakdowns,
@@ -77,7 +77,7 @@ def make_page(results: Results, settings: GallerySettings, load: Load, title: st
     ]  # fmt: skip
     parts = [part for part in parts if part.html]
     benchmarks = list(dict.fromkeys(b.partition("/")[0] for b, _ in results.groups()))
-    name = title or f"Unwritten: {', '.join(benchmarks) or 'published numbers'}"
+    name = title or f"Readers on {', '.join(benchmarks)}" if benchmarks else "Published numbers"
     links = "".join(f'<li><a href="#{part.id}">{escape(part.name)}</a></li>' for part in parts)
     body = "".join(section(part.id, part.name, part.html, part.lead) for part in parts)
     return f"""<!doctype html>
@@ -120,12 +120,19 @@ def _lead(results: Results) -> str:
         entries.append((f"{percent(row['word_accuracy'])} %", "of words right"))
     entries.append((str(row["n"]), f"items, {row['failed']} unanswered"))
     facts = "".join(f"<div><dt>{escape(what)}</dt><dd>{escape(value)}</dd></div>" for value, what in entries)
-    over = "" if floor is None else f", {points(row['ola'] - floor)} points from the floor"
+    over = "" if floor is None else f": {_against(row['ola'] - floor)}"
     said = (
         f"{reader_label(row['reader'])} with {MODALITY_NAMES[row['modality']]} reads {percent(row['ola'])} % of the"
         f" letters in place on {row['benchmark']} (protocol {row['protocol']}){over}."
     )
     return f'<p class="lead">{escape(said)}</p><dl class="facts">{facts}</dl>'
+
+
+def _against(difference: float) -> str:
+    if abs(difference) < 0.0005:
+        return "no more than a reader that sees and hears nothing"
+    side = "above" if difference > 0 else "below"
+    return f"{percent(abs(difference))} points {side} the best reader that sees and hears nothing"
 
 
 def _provenance(results: Results) -> str:

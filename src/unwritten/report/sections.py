@@ -36,8 +36,8 @@ def _title(benchmark: str, protocol: str) -> str:
 def scoreboard(results: Results) -> str:
     """Every total with protocol, side information, floor, interval and failures."""
     headings = (
-        "reader", "protocol", "told", "given", "n", "OLA %", "95 % interval", "floor %", "over floor",
-        "above chance %", "edit sim. %", "words %", "top-5 %", "failed",
+        "reader", "given", "OLA %", "95 % interval", "over floor", "floor %", "n", "failed", "protocol", "told",
+        "above chance %", "edit sim. %", "words %", "top-5 %",
     )  # fmt: skip
     out = []
     for benchmark in dict.fromkeys(b for b, _ in results.groups()):
@@ -50,25 +50,29 @@ def scoreboard(results: Results) -> str:
             rows.append(
                 [
                     Cell(reader_label(row["reader"])),
-                    row["protocol"],
-                    side_information(results, row["run"], row["reader"]),
                     Cell(MODALITY_NAMES[row["modality"]], _ORDER[row["modality"]]),
-                    _count(row["n"]),
                     Cell(percent(row["ola"]), row["ola"], strong=row["ola"] == best[row["modality"]]),
                     Cell(interval(row["ola_low"], row["ola_high"]), row["ola_low"]),
-                    Cell(percent(floor), floor),
                     Cell(points(over), over),
+                    Cell(percent(floor), floor),
+                    _count(row["n"]),
+                    _count(row["failed"]),
+                    row["protocol"],
+                    side_information(results, row["run"], row["reader"]),
                     *(
                         Cell(percent(row.get(name)), row.get(name))
                         for name in ("corrected_ola", "edit_similarity", "word_accuracy", "top5")
                     ),
-                    _count(row["failed"]),
                 ]
             )
         given = sorted({row["given"] for row in totals if row.get("given")})
-        out.append(table(f"Scores on {benchmark}", headings, rows, sortable=True))
+        shown = table(f"Scores on {benchmark}; the best of each modality in bold", headings, rows, sortable=True)
         if given:
-            out.append(f'<p class="note">Intervals cross words with what they share, {escape(" or ".join(given))}.</p>')
+            note = f"Intervals cross words with what they share, {' or '.join(given)}."
+            shown += f'<p class="note">{escape(note)}</p>'
+        # Letters, synthetic and live words apart are parts of the same: one click away.
+        whole = "/" not in benchmark
+        out.append(shown if whole else f"<details><summary>{escape(benchmark)} alone</summary>{shown}</details>")
     if results.published:
         rows = [
             [
@@ -152,7 +156,8 @@ def fusion(results: Results) -> str:
             if effect["style"] == "all":
                 effects[results.name_of(place, effect["reader"]), effect["benchmark"]] = effect
     bands, numbers = [], []
-    for benchmark in dict.fromkeys(row["benchmark"] for row in results.totals()):
+    benchmarks = list(dict.fromkeys(row["benchmark"] for row in results.totals()))
+    for benchmark in [name for name in benchmarks if "/" not in name] or benchmarks:
         rows = []
         for reader, own in _by_reader(results.totals(benchmark)).items():
             if reader.startswith("blind-") or len(own) < 3:
@@ -195,10 +200,11 @@ def fusion(results: Results) -> str:
         "OLA of each reader with sound, with muted video and with both, joined by a line; to the right both minus the"
         " better of the two in points.",
         bands,
+        beside="gain",
     )
     caption = (
-        "OLA with sound, muted video and both; to the right what both add to the better single one, in points. No"
-        " worse: the bound, which holds whichever of the two is truly better, lies above the margin of"
+        "OLA with sound, muted video and both. Gain: what both add to the better single one, in points. No worse: the"
+        " bound, which holds whichever of the two is truly better, lies above the margin of"
         f" {points(-_margin(effects))}."
     )
     return legend() + figure(graphic, caption, below)
@@ -232,7 +238,9 @@ def breakdowns(results: Results, main: str) -> str:
         lines = []
         for value in values if by == "style" else sorted(values, key=int):
             own = sorted((r for r in rows if r["value"] == value), key=lambda r: _ORDER[r["modality"]])
-            label = f"letter {value}" if by == "position" else f"{value}{unit}"
+            label = (
+                f"letter {value}" if by == "position" else f"{value}{unit.removesuffix('s') if value == '1' else unit}"
+            )
             items = max(int(row["items"]) for row in own)
             lines.append(Row(label, [Mark(r["modality"], r["ola"], r["low"], r["high"]) for r in own],
                              aside=f"n = {items}"))  # fmt: skip
