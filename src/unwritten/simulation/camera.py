@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unwritten.simulation.motion import MOTION_RATE_HZ, Motion
-from unwritten.types import Track
+from unwritten.types import Track, Truth
 
 
 @dataclass(frozen=True)
@@ -48,14 +48,14 @@ class CameraSettings:
     frame_rates_hz: tuple[float, ...] = (24.0, 25.0, 30000 / 1001, 30.0, 30.0, 50.0, 60000 / 1001, 60000 / 1001)
     letter_px: float = 35.0
     letter_px_spread: float = 0.35
-    direction_error_rad: float = 0.12
+    direction_error_rad: float = 0.14
     shot_rotation_rad: float = 0.06
     shot_scale_spread: float = 0.18
     aspect_spread: float = 0.18
-    shear: float = 0.12
+    shear: float = 0.18
     perspective: float = 0.03
-    jitter_px: float = 0.35
-    wander_px: float = 0.5
+    jitter_px: float = 0.12
+    wander_px: float = 0.3
     wander_s: float = 0.25
     blur_s: float = 0.012
     dropout_rate_hz: float = 0.05
@@ -86,6 +86,24 @@ def film(motion: Motion, letter_height_mm: float, settings: CameraSettings, rng:
     Returns:
         A Track ``[T]`` in a 270 x 480 px frame.
     """
+    return _film_and_truth(motion, letter_height_mm, settings, rng, False)[0]
+
+
+def film_with_truth(
+    motion: Motion, letter_height_mm: float, settings: CameraSettings, rng: np.random.Generator
+) -> tuple[Track, Truth]:
+    """The same track as ``film`` gives, and what a tracker without errors would have seen in its frames.
+
+    The true tip is free of blur, jitter, wander, jumps and gaps; it is unknown in black frames alone.
+    """
+    track, truth = _film_and_truth(motion, letter_height_mm, settings, rng, True)
+    assert truth is not None
+    return track, truth
+
+
+def _film_and_truth(
+    motion: Motion, letter_height_mm: float, settings: CameraSettings, rng: np.random.Generator, with_truth: bool
+) -> tuple[Track, Truth | None]:
     rate_hz = settings.frame_rates_hz[int(rng.integers(len(settings.frame_rates_hz)))]
     shots = int(motion.shot[-1]) + 1
     px_per_mm = settings.letter_px * np.exp(rng.normal(0.0, settings.letter_px_spread)) / max(letter_height_mm, 0.1)
@@ -105,7 +123,7 @@ def film(motion: Motion, letter_height_mm: float, settings: CameraSettings, rng:
     jitter = settings.jitter_px * np.exp(rng.normal(0.0, 0.5))
     wander = settings.wander_px * np.exp(rng.normal(0.0, 0.5))
     time_s = np.arange(max(2, int(motion.duration_s * rate_hz))) / rate_hz
-    xy, visible, shot = _film(
+    scene = (
         np.ascontiguousarray(motion.xy_mm, dtype=np.float64),
         np.ascontiguousarray(motion.shot, dtype=np.int64),
         time_s,
@@ -113,6 +131,9 @@ def film(motion: Motion, letter_height_mm: float, settings: CameraSettings, rng:
         perspective,
         rng.normal(size=(len(time_s), 4)),
         rng.random((len(time_s), 4)),
+    )
+    xy, visible, shot = _film(
+        *scene,
         jitter,
         wander,
         float(np.exp(-1.0 / (rate_hz * settings.wander_s))),
@@ -123,10 +144,11 @@ def film(motion: Motion, letter_height_mm: float, settings: CameraSettings, rng:
         settings.jump_rate_hz / rate_hz,
         settings.jump_px,
     )
+    centre_px = np.array([_WIDTH_PX / 2, _HEIGHT_PX / 2])
     shaft_rad = direction_rad + np.deg2rad(120.0)
-    return Track(
+    track = Track(
         time_s=time_s,
-        tip_px=xy + np.array([_WIDTH_PX / 2, _HEIGHT_PX / 2]),
+        tip_px=xy + centre_px,
         visible=visible,
         confidence=np.where(visible, 0.9, 0.0),
         shot=shot,
@@ -135,6 +157,12 @@ def film(motion: Motion, letter_height_mm: float, settings: CameraSettings, rng:
         size_px=(_WIDTH_PX, _HEIGHT_PX),
         writing_rad=direction_rad,
     )
+    if not with_truth:
+        return track, None
+    exact, pictured, _ = _film(*scene, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, settings.black_probability, 0.0, 0.0)
+    seen = np.flatnonzero(pictured)
+    at = np.clip((time_s * MOTION_RATE_HZ + 0.5).astype(np.int64), 0, len(motion) - 1)
+    return track, Truth(frame=seen, tip_px=exact[seen] + centre_px, shot=shot, contact=motion.pen_down[at])
 
 
 BLIND_CONTACT = 0.8
