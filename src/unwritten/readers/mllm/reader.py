@@ -144,6 +144,8 @@ class MllmReader:
             return f"{self.name} takes no {modality}; it takes {taken}"
         if modality not in clip.modalities:
             return f"{clip.id}: has no {modality} file; leave out modality={modality} or add the file"
+        if clip.shot is not None:
+            return f"{clip.id}: is one shot of a longer file; give whole files to {self.name}"
         if clip.recording is None and not clip.files[modality].is_file():
             return f"{clip.files[modality]}: no such file"
         if self.setup.settings.score_candidates and not self._words(clip):

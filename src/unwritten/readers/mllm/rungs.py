@@ -19,7 +19,7 @@ from unwritten.readers.base import number_of_letters
 from unwritten.readers.mllm.parts import Part, Picture, Text
 from unwritten.readers.mllm.settings import RungSettings
 from unwritten.readers.mllm.strokes import points_text, strokes_of, words_text
-from unwritten.types import Clip, Modality, Recording, Track
+from unwritten.types import Clip, FloatArray, Modality, Recording, Track
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,8 @@ def given_parts(
             raise UnwrittenError(f"{clip.id}: the pen was not seen, so there is no ink to give; use rung=media")
         divided = rung.segmentation or rung.strokes
         if divided:
-            track = by_letter(track, n, lambda: baseline(recording, modality, n).spans_s)
+            known = None if clip.truth is None else clip.truth.boundaries_s
+            track = by_letter(track, n, known, lambda: baseline(recording, modality, n).spans_s)
         strokes = strokes_of(track)
         if rung.ink:
             parts += _ink(track, divided, sees, points_text(strokes))
@@ -71,23 +72,28 @@ def given_parts(
     return tuple(parts)
 
 
-def by_letter(track: Track, n: int | None, spans_s: Callable[[], Sequence[tuple[float, float]]]) -> Track:
+def by_letter(
+    track: Track,
+    n: int | None,
+    boundaries_s: Sequence[float] | FloatArray | None,
+    spans_s: Callable[[], Sequence[tuple[float, float]]],
+) -> Track:
     """The track with ``shot`` numbering its letters.
 
     Args:
         track: as recorded.
         n: number of letters; a clip of as many shots was cut at them, and nothing else is needed.
-        spans_s: the times of the letters otherwise.
+        boundaries_s: when each letter truly gives way to the next, on the track's clock; None where that is not known.
+        spans_s: the times of the letters as the baseline finds them, asked where nothing better is known.
     """
     shown = np.unique(track.shot[track.visible])
     if n is not None and len(shown) == n:
         return track
-    spans = spans_s()
-    if not spans:
-        return track
-    # A letter ends where the next begins; the middle between the two is as good as any moment.
-    middles = [(before[1] + after[0]) / 2 for before, after in pairwise(spans)]
-    return replace(track, shot=np.searchsorted(np.array(middles), track.time_s - track.time_s[0], side="right"))
+    if boundaries_s is None or len(boundaries_s) != (n or 0) - 1:
+        spans = spans_s()
+        # A letter ends where the next begins; the middle between the two is as good as any moment.
+        boundaries_s = [float(track.time_s[0]) + (before[1] + after[0]) / 2 for before, after in pairwise(spans)]
+    return replace(track, shot=np.searchsorted(np.asarray(boundaries_s, np.float64), track.time_s, side="right"))
 
 
 def _ink(track: Track, divided: bool, sees: bool, points: str) -> list[Part]:

@@ -1,0 +1,230 @@
+"""The local model's code end to end, on a tiny randomly initialised model of the same class.
+
+Nothing is downloaded: weights, tokenizer and the settings of ear and eye are made here, laid out as published ones are.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from mllm_loopback import small_clip
+from omegaconf import OmegaConf
+
+from unwritten.readers import mllm
+from unwritten.readers.mllm import qwen_local
+from unwritten.readers.mllm.parts import Request, Text, Turn
+from unwritten.readers.mllm.qwen_inputs import QwenParts, video_patches
+from unwritten.readers.mllm.settings import LimitSettings, MllmSettings, SamplingSettings
+from unwritten.types import Clip, Modality
+
+transformers = pytest.importorskip("transformers")
+
+SPECIAL = ["IMAGE", "AUDIO", "VIDEO", "vision_bos", "vision_eos", "audio_bos", "audio_eos", "im_start", "im_end"]
+# Laid out as the published model's: one file holds what the ear and the eye need.
+PREPROCESSOR = {
+    "feature_size": 8,
+    "sampling_rate": 16000,
+    "n_fft": 400,
+    "hop_length": 160,
+    "chunk_length": 30,
+    "padding_side": "right",
+    "return_attention_mask": True,
+    "patch_size": 14,
+    "temporal_patch_size": 2,
+    "merge_size": 2,
+    "min_pixels": 56 * 56,
+    "max_pixels": 56 * 112,
+    "image_mean": [0.48145466, 0.4578275, 0.40821073],
+    "image_std": [0.26862954, 0.26130258, 0.27577711],
+}
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder laid out as a published one, with weights of 50,000 numbers drawn at random."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    folder = tmp_path_factory.mktemp("tiny")
+    alphabet = [*sorted(pre_tokenizers.ByteLevel.alphabet()), "ca"]
+    tokens = Tokenizer(models.BPE(vocab={token: row for row, token in enumerate(alphabet)}, merges=[("c", "a")]))
+    tokens.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokens.decoder = decoders.ByteLevel()
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=tokens, eos_token="<|im_end|>")
+    tokenizer.add_tokens([f"<|{name}|>" for name in SPECIAL], special_tokens=True)
+    tokenizer.save_pretrained(folder)
+    (folder / "preprocessor_config.json").write_text(json.dumps(PREPROCESSOR))
+    number = tokenizer.convert_tokens_to_ids
+    config = transformers.models.qwen2_5_omni.configuration_qwen2_5_omni.Qwen2_5OmniThinkerConfig(
+        audio_config={
+            "num_mel_bins": 8,
+            "encoder_layers": 1,
+            "encoder_attention_heads": 2,
+            "encoder_ffn_dim": 16,
+            "d_model": 16,
+            "output_dim": 32,
+        },
+        vision_config={
+            "depth": 1,
+            "hidden_size": 16,
+            "intermediate_size": 16,
+            "num_heads": 2,
+            "out_hidden_size": 32,
+            "fullatt_block_indexes": [0],
+        },
+        text_config={
+            "vocab_size": len(tokenizer),
+            "hidden_size": 32,
+            "intermediate_size": 32,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 2,
+            "num_key_value_heads": 1,
+            "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]},
+        },
+        audio_token_index=number("<|AUDIO|>"),
+        image_token_index=number("<|IMAGE|>"),
+        video_token_index=number("<|VIDEO|>"),
+        audio_start_token_id=number("<|audio_bos|>"),
+        audio_end_token_id=number("<|audio_eos|>"),
+        vision_start_token_id=number("<|vision_bos|>"),
+        vision_end_token_id=number("<|vision_eos|>"),
+    )
+    torch.manual_seed(0)
+    transformers.Qwen2_5OmniThinkerForConditionalGeneration(config).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> Clip:
+    return small_clip(tmp_path_factory.mktemp("clip"))
+
+
+def node(model: Path, store: Path, **changes: Any) -> Any:
+    base = {
+        "kind": "mllm",
+        "name": "tiny",
+        "model": str(model),
+        "provider": "transformers",
+        "abilities": ["image", "audio", "video"],
+        "store": str(store / "replies.sqlite3"),
+        "options": {"device": "cpu", "dtype": "float32", "frame_pixels": [3136, 6272]},
+        "media": {"pictures": "video", "fps": 4.0},
+        "sampling": {"max_tokens": 4},
+        "limits": {"concurrency": 1, "attempts": 1},
+        "prompt": {"sentences": ["{opening}", "It has {letters}."], "follow_up": ""},
+    }
+    return OmegaConf.merge(OmegaConf.create(base), OmegaConf.create(changes))
+
+
+@pytest.mark.parametrize("modality", ["audio", "video", "av"])
+def test_a_local_model_answers_in_every_modality(tiny_model: Path, clip: Clip, tmp_path: Path, modality: Modality):
+    reader = mllm.load(node(tiny_model, tmp_path))
+    (answer,) = reader.read([clip], modality)
+    assert answer.state in ("answered", "malformed", "empty"), answer.error  # random weights name no word
+    assert answer.details["finish"] in ("stop", "length")
+    assert answer.tokens_in is not None
+    assert 1 <= (answer.tokens_out or 0) <= 4
+    (again,) = reader.read([clip], modality)
+    assert again.details["from_store"] is True
+    assert again.raw == answer.raw
+
+
+def test_images_with_times_are_taken_too(tiny_model: Path, clip: Clip, tmp_path: Path):
+    (answer,) = mllm.load(node(tiny_model, tmp_path, media={"pictures": "frames"})).read([clip], "video")
+    assert answer.state != "failed", answer.error
+    assert answer.details["sent"]["frames"] == 4  # type: ignore[index]
+
+
+def test_more_frames_are_more_tokens(tiny_model: Path, clip: Clip, tmp_path: Path):
+    (few,) = mllm.load(node(tiny_model, tmp_path, media={"fps": 4.0})).read([clip], "video")
+    (many,) = mllm.load(node(tiny_model, tmp_path, media={"fps": 10.0})).read([clip], "video")
+    assert (few.tokens_in or 0) < (many.tokens_in or 0)
+
+
+def test_likelihoods_from_the_kept_prompt_are_those_of_the_whole_text(tiny_model: Path, clip: Clip, tmp_path: Path):
+    model, parts = qwen_local.load_qwen(str(tiny_model), "cpu", "float32", "sdpa")
+    client = qwen_local.LocalQwen(
+        MllmSettings(provider="transformers", model="x", options={"frame_pixels": [3136, 6272]}),
+        SamplingSettings(),
+        LimitSettings(),
+    )
+    reader = mllm.load(node(tiny_model, tmp_path))
+    request, _ = reader.compose(clip, "av")  # type: ignore[attr-defined]
+    inputs = client.inputs(parts, request, model)
+    words = ("cat", "dog", "a", "cat")
+    with torch.inference_mode():
+        scores = qwen_local.word_log_probs(model, parts, inputs, words)
+        for word, score in zip(words, scores, strict=True):
+            tokens = [*parts.tokenizer.encode(word, add_special_tokens=False), parts.end_of_turn]
+            whole = dict(inputs)
+            whole["input_ids"] = torch.cat([inputs["input_ids"], torch.tensor([tokens])], dim=1)
+            whole["attention_mask"] = torch.ones_like(whole["input_ids"])
+            each = model(**whole).logits[0].log_softmax(-1)
+            start = inputs["input_ids"].shape[1] - 1
+            wanted = sum(float(each[start + place, token]) for place, token in enumerate(tokens))
+            assert score == pytest.approx(wanted, abs=1e-3)
+    assert scores[0] == pytest.approx(scores[3])
+
+
+def test_a_list_is_scored_and_sums_to_one(tiny_model: Path, clip: Clip, tmp_path: Path):
+    listed = tmp_path / "words.txt"
+    listed.write_text("cat\ndog\nsun\ntable\n")
+    reader = mllm.load(node(tiny_model, tmp_path, score_candidates=True, prompt={"candidates": str(listed)}))
+    (answer,) = reader.read([clip], "audio")
+    assert answer.state == "answered", answer.error
+    assert {word for word, _ in answer.candidates} == {"cat", "dog", "sun"}
+    assert sum(share for _, share in answer.candidates) == pytest.approx(1.0)
+    assert answer.word == answer.candidates[0][0]
+
+
+def test_out_of_memory_steps_down_the_ladder(tiny_model: Path, clip: Clip, tmp_path: Path, monkeypatch):
+    real = qwen_local.LocalQwen.inputs
+
+    def small(self: Any, parts: Any, request: Request, model: Any) -> Any:
+        (video,) = [part for part in request.parts() if hasattr(part, "frames")]
+        if video.frames > 4:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 300 GiB")
+        return real(self, parts, request, model)
+
+    monkeypatch.setattr(qwen_local.LocalQwen, "inputs", small)
+    reader = mllm.load(node(tiny_model, tmp_path, media={"fps": 10.0, "fps_ladder": [8.0, 4.0]}))
+    (answer,) = reader.read([clip], "video")
+    assert answer.state != "failed", answer.error
+    assert answer.details["sent"]["fps_asked"] == 4.0  # type: ignore[index]
+    assert [step["fps"] for step in answer.details["refused_rates"]] == [10.0, 8.0]  # type: ignore[attr-defined]
+
+
+def test_a_missing_model_fails_with_its_name(clip: Clip, tmp_path: Path):
+    (answer,) = mllm.load(node(tmp_path / "nowhere", tmp_path)).read([clip], "audio")
+    assert answer.state == "failed"
+    assert "nowhere: cannot be loaded" in answer.error
+
+
+def test_words_alone_need_no_media(tiny_model: Path):
+    model, parts = qwen_local.load_qwen(str(tiny_model), "cpu", "float32", "sdpa")
+    client = qwen_local.LocalQwen(MllmSettings(provider="transformers", model="x"), SamplingSettings(), LimitSettings())
+    inputs = client.inputs(parts, Request((Turn("user", (Text("hi"),)),), 4), model)
+    assert set(inputs) == {"input_ids", "attention_mask"}
+    assert np.asarray(inputs["input_ids"]).shape[1] > 3
+
+
+def test_a_patch_of_a_video_holds_two_frames_one_after_the_other(tiny_model: Path):
+    parts = QwenParts.load(str(tiny_model))
+    dark, light = np.zeros((56, 56, 3), np.uint8), np.full((56, 56, 3), 255, np.uint8)
+    patches, grid = video_patches(parts.eye, np.stack([dark, light, light]), (3136, 3136), 10**9)
+    assert grid == (2, 4, 4)  # three frames are two pairs, the last shown twice
+    layers = patches.reshape(2, 16, 3, 2, 14, 14)
+    assert (layers[0, :, :, 0] < 0).all()
+    assert (layers[0, :, :, 1] > 0).all()
+    assert (layers[1] > 0).all()
+
+
+def test_pixels_of_a_long_video_are_capped(tiny_model: Path):
+    parts = QwenParts.load(str(tiny_model))
+    frames = np.zeros((40, 112, 112, 3), np.uint8)
+    patches, _ = video_patches(parts.eye, frames, (784, 112 * 112), 20 * 56 * 56)
+    assert len(patches) * 14 * 14 <= 20 * 56 * 56
