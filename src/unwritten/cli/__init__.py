@@ -19,6 +19,7 @@ COMMANDS: dict[str, str] = {
     "track": "follow the tip of the pen and draw the ink that it would leave",
     "prepare": "track and extract a folder of clips into the store, so that reading it is quick",
     "store": "show what is kept of earlier work, and prune it",
+    "export": "write a small checkpoint to ship, or ONNX for other runtimes",
     "fetch": "fetch the gated benchmark from Hugging Face with your token",
     "clips": "count the clips below a folder, by kind, style and modality, with what is missing",
     "manifest": "write the table of a folder's clips, or check the one that is there",

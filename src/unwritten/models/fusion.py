@@ -105,7 +105,8 @@ class FusionModel(nn.Module):
         Returns:
             Three tensors ``[B, U, A]`` with U = ceil(T / 4).
         """
-        frames = torch.arange(-(-kinematics.shape[1] // SUBSAMPLING), device=kinematics.device)
+        # ceil(T / 4), written as the convolutions count it, so that exporters can prove both equal.
+        frames = torch.arange((kinematics.shape[1] - 1) // SUBSAMPLING + 1, device=kinematics.device)
         inside = (frames[None, :] < self.emission_lengths(lengths)[:, None]).unsqueeze(-1).to(kinematics.dtype)
         video = self.video_encoder(kinematics, kinematics_mask, inside)
         audio = self.audio_encoder(spectrogram, spectrogram_mask, inside)

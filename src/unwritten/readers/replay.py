@@ -315,7 +315,8 @@ class _Replay:
         if shown.any():
             first, last = np.flatnonzero(shown)[[0, -1]]
             x = self._x(self.letter_s[first : last + 1], start_s)
-            for label in np.flatnonzero(self.probability[first : last + 1, 1:].max(axis=0) > _LETTER) + 1:
+            raised_labels = np.flatnonzero(self.probability[first : last + 1, 1:].max(axis=0) > _LETTER) + 1
+            for label in raised_labels.tolist():
                 height = self.probability[first : last + 1, label]
                 points = np.stack((x, base - reach * height), axis=1)
                 raised = np.convolve(height > 0.02, np.ones(3), "same") > 0

@@ -137,7 +137,7 @@ def fitted(image: Picture, width: int, height: int) -> Picture:
     return np.asarray(cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA if shrinks else cv2.INTER_CUBIC))
 
 
-def lay_ink(pen_down: Picture, pen_up: Picture, start: NDArray, end: NDArray, width: float, ink: float) -> None:  # type: ignore[type-arg]
+def lay_ink(pen_down: Picture, pen_up: Picture, start: NDArray, end: NDArray, width: float, ink: float) -> None:
     """Add one stroke piece to the coverage masks ``[H, W]`` of ink and of travel; ``ink`` is how much of it is ink."""
     first, last = (tuple(int(value) for value in np.rint(np.asarray(point) * 2**_SHIFT)) for point in (start, end))
     if ink > 0.15:
