@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import lightning
-from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.loggers import CSVLogger, Logger
 from lightning.pytorch.utilities import rank_zero_only
 from omegaconf import DictConfig, OmegaConf
@@ -24,7 +23,7 @@ from unwritten.training.data import SimulatedData
 from unwritten.training.resume import last_checkpoint
 from unwritten.training.score import score
 from unwritten.training.setup import TrainingSettings, assemble
-from unwritten.training.trainer import TrainerSettings, make_trainer
+from unwritten.training.trainer import TrainerSettings, best_and_last, make_trainer
 
 
 def train(config: DictConfig) -> float:
@@ -65,14 +64,7 @@ def fit(config: DictConfig, run_dir: Path, callbacks: Sequence[lightning.Callbac
     first = rank_zero_only.rank == 0
     if first:
         record_run(config, run_dir)
-    checkpoints = ModelCheckpoint(
-        run_dir / "checkpoints",
-        filename="best",
-        monitor="val/loss",
-        save_last=True,
-        enable_version_counter=False,
-        auto_insert_metric_name=False,
-    )
+    checkpoints = best_and_last(run_dir)
     loggers = make_loggers(config.logger, run_dir, config) if first else []
     trainer = make_trainer(settings, run_dir, int(config.seed), checkpoints, loggers, callbacks)
     data, module = prepare(config, trainer.world_size)

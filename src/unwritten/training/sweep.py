@@ -24,7 +24,7 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState
 
 from unwritten.errors import UnwrittenError, UsageError
-from unwritten.training.sweep_summary import TrialSummary, write_summary
+from unwritten.training.sweep_summary import TrialSummary, format_summary, write_summary
 
 STUDY_FILE = "study.log"
 _SHOWN_STATES = {TrialState.COMPLETE: "complete", TrialState.PRUNED: "pruned", TrialState.FAIL: "failed"}
@@ -101,6 +101,7 @@ def run_study(settings: SearchSettings, run: Run, study_dir: Path, seed: int) ->
         write_summary(summaries(study), study_dir)
     found = summaries(study)
     write_summary(found, study_dir)
+    print(f"\n{format_summary(found)}\n\n{study_dir}: {STUDY_FILE}, trials.csv, trials.png")
     if not any(trial.state == "complete" for trial in found):
         reason = next((trial.error for trial in found if trial.error), "all were pruned")
         raise UnwrittenError(f"{study_dir}: no trial of {len(found)} was completed; the first failed with: {reason}")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hydra.experimental.callback import Callback
+from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from unwritten.files import whole_file
@@ -119,14 +120,25 @@ def _value(text: str) -> Any:
 
 
 class SweepSummary(Callback):
-    """Writes and prints the summary when a multirun of ``train.py`` ends."""
+    """Writes the summary of a multirun of ``train.py`` after every run, and prints it at the end."""
+
+    def on_job_end(self, config: DictConfig, **kwargs: Any) -> None:
+        """Called by Hydra after a run, also a failed one; nothing else is called when a grid ends with a failure."""
+        if config.hydra.mode == RunMode.MULTIRUN:
+            self._summarise(config)
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
-        """Called by Hydra."""
+        """Called by Hydra after the last run of a grid without failures."""
+        trials = self._summarise(config)
+        if trials:
+            print(f"\n{format_summary(trials)}\n\n{config.hydra.sweep.dir}: trials.csv, trials.png")
+
+    @staticmethod
+    def _summarise(config: DictConfig) -> list[TrialSummary]:
         folder = Path(config.hydra.sweep.dir)
         if (folder / "study.log").is_file():  # a study keeps its own summary
-            return
+            return []
         trials = read_runs(folder)
         if trials:
             write_summary(trials, folder)
-            print(f"\n{format_summary(trials)}\n\n{folder}: trials.csv, trials.png")
+        return trials

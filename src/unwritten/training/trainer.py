@@ -47,6 +47,18 @@ class TrainerSettings:
     threads: int | None = None
 
 
+def best_and_last(run_dir: Path) -> ModelCheckpoint:
+    """Keeps ``checkpoints/best.ckpt`` by the validation loss, and ``checkpoints/last.ckpt`` to go on from."""
+    return ModelCheckpoint(
+        run_dir / "checkpoints",
+        filename="best",
+        monitor="val/loss",
+        save_last=True,
+        enable_version_counter=False,
+        auto_insert_metric_name=False,
+    )
+
+
 def make_trainer(
     settings: TrainerSettings,
     run_dir: Path,
