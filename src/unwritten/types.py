@@ -147,6 +147,31 @@ class Features:
 
 
 @dataclass(frozen=True)
+class Truth:
+    """What truly happened in a clip, as far as it is known; None for what is not.
+
+    No reader may look at it, save those that measure what it costs not to know it. T is the number of frames of the
+    clip's track.
+
+    Attributes:
+        frame: ``[M]`` int, frames in which the tip is known, increasing.
+        tip_px: ``[M, 2]`` the tip in those frames in the pictures' own pixels, as they are decoded: not made square.
+        shot: ``[T]`` int, 0 for the first shot; a black frame belongs to the shot before it.
+        contact: ``[T]`` bool, the pen is down on the paper.
+        letter_spans_s: ``[n, 2]`` start and end of each letter in seconds on the track's clock: its ink where that is
+            known, else its shot.
+        boundaries_s: ``[n - 1]`` when each letter but the last gives way to the next: a cut where there is one.
+    """
+
+    frame: IntArray | None = None
+    tip_px: FloatArray | None = None
+    shot: IntArray | None = None
+    contact: BoolArray | None = None
+    letter_spans_s: FloatArray | None = None
+    boundaries_s: FloatArray | None = None
+
+
+@dataclass(frozen=True)
 class Clip:
     """One item to read: a word that somebody wrote, in up to three modalities.
 
@@ -155,10 +180,13 @@ class Clip:
         files: path of the file for each modality that exists; empty for simulated clips that live in memory.
         style: ``standard``, ``cursive``, ``retrace``, or another name.
         word: the truth, None when unknown.
-        source: ``letter``, ``synthetic``, ``live``, ``simulated`` or ``own``.
+        source: ``letter``, ``synthetic``, ``live``, ``simulated``, ``own``, or ``letter-shot`` for one shot of a
+            synthetic word.
         writer: who wrote it, as far as known.
         letter_clips: ids of the letter clips that a synthetic word is made of, in order; the intervals' groups.
         recording: the simulated recording, None for files.
+        shot: which shot of the files this clip is, from 0; None for all of them.
+        truth: what is known of how it was written, None for nothing.
     """
 
     id: str
@@ -169,6 +197,8 @@ class Clip:
     writer: str = ""
     letter_clips: tuple[str, ...] = ()
     recording: Recording | None = None
+    shot: int | None = None
+    truth: Truth | None = None
 
     @property
     def modalities(self) -> tuple[Modality, ...]:

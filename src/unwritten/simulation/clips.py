@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,21 +12,30 @@ from unwritten.errors import UnwrittenError, UsageError
 from unwritten.handwriting import load
 from unwritten.handwriting.corpus import HandwritingCorpus, from_strokes
 from unwritten.handwriting.writers import SimulatedWriter
-from unwritten.simulation.camera import film
+from unwritten.simulation.camera import film_with_truth
 from unwritten.simulation.motion import Motion
 from unwritten.simulation.severity import SimulationSettings, severity
 from unwritten.simulation.sound import simulate_sound
 from unwritten.simulation.writing import LetterBank, join_shots, letter_heights_mm, perform_sample
-from unwritten.types import Clip, Recording
+from unwritten.types import Clip, Recording, Truth
 
 CONDITIONS = ("live", "shots")
 SAMPLE_RATE_HZ = 16_000
 
 
-def record(motion: Motion, height_mm: float, settings: SimulationSettings, rng: np.random.Generator) -> Recording:
-    """Film and sound one motion."""
-    track = film(motion, height_mm, settings.camera, rng)
-    return Recording(track, simulate_sound(motion, settings.sound, rng, SAMPLE_RATE_HZ), SAMPLE_RATE_HZ)
+def record(
+    motion: Motion, height_mm: float, settings: SimulationSettings, rng: np.random.Generator
+) -> tuple[Recording, Truth]:
+    """Film and sound one motion, and keep what it truly was.
+
+    Where the letters of one take meet is not known, so that only motions of one shot per letter have letter times.
+    """
+    track, truth = film_with_truth(motion, height_mm, settings.camera, rng)
+    recording = Recording(track, simulate_sound(motion, settings.sound, rng, SAMPLE_RATE_HZ), SAMPLE_RATE_HZ)
+    cuts = np.flatnonzero(np.diff(motion.shot)) + 1
+    if len(cuts) + 1 == len(motion.word):
+        truth = replace(truth, letter_spans_s=motion.letter_spans_s, boundaries_s=motion.time_s[cuts])
+    return recording, truth
 
 
 def live_clips(
@@ -87,6 +97,7 @@ def _clip(
     rng: np.random.Generator,
     groups: tuple[str, ...],
 ) -> Clip:
+    recording, truth = record(motion, height_mm, settings, rng)
     return Clip(
         id=name,
         style=motion.style,
@@ -94,7 +105,8 @@ def _clip(
         source="simulated",
         writer=motion.writer,
         letter_clips=groups,
-        recording=record(motion, height_mm, settings, rng),
+        recording=recording,
+        truth=truth,
     )
 
 
