@@ -32,6 +32,8 @@ class Eye:
         sightings: candidates of each frame.
         time_s: each frame's time.
         pictures: a few frames kept whole, with their index.
+        state: ``black``, ``changed`` (perhaps a cut) or ``alike``, of the last frame.
+        unconvincing: the last frame shows no dark nib that would convince by itself.
         doubtful: the last frames show nothing that looks much like a pen.
     """
 
@@ -45,11 +47,14 @@ class Eye:
         self.pictures: list[tuple[int, Planes]] = []
         self._stride = 1
         self._weak = 0
+        self.state = "alike"
+        self.unconvincing = False
 
     def look(self, planes: Planes) -> None:
         """Take in the next frame."""
         self.time_s.append(planes.time_s)
         look = self._shots.add(planes.luma)
+        self.state = look
         if look == "black":
             self.sightings.append(_EMPTY)
             self._last = None
@@ -62,6 +67,7 @@ class Eye:
             rows += self._search(planes)
         self.sightings.append(Sighting.of(self._distinct(rows)))
         best = max((row[0] for row in rows), default=-np.inf)
+        self.unconvincing = best < self._settings.convincing
         self._weak = self._weak + 1 if best < _WEAK else 0
         self._last = planes
         self._keep(planes)

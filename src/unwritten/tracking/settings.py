@@ -23,6 +23,9 @@ class TrackerSettings:
         candidates: nib candidates kept in each frame.
         search_every: the whole picture is searched for a nib every so many frames; between, flow carries candidates on.
         min_score: mean score of a path below which a shot is said to hold no pen.
+        convincing: mean score of a path above which nothing else is asked.
+        detector: shots without a convincing dark nib are shown to the learned detector.
+        ask_every_s: time between two frames that the detector is shown.
         jump: cost of a frame whose tip does not follow the flow.
         missing: cost of a frame without a tip.
         tip_level: where the tip lies between the nib's darkness (0) and the paper (1).
@@ -44,6 +47,9 @@ class TrackerSettings:
     candidates: int = 6
     search_every: int = 6
     min_score: float = 1.3
+    convincing: float = 2.1
+    detector: bool = True
+    ask_every_s: float = 0.09
     jump: float = 6.0
     missing: float = 1.5
     tip_level: float = 0.22

@@ -10,7 +10,6 @@ import logging
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +17,15 @@ from numpy.typing import NDArray
 from unwritten.tracking.contact import contact_from_motion
 from unwritten.tracking.eye import Eye
 from unwritten.tracking.finger import FingerEye
-from unwritten.tracking.path import Sighting, choose, fuse, gaps
+from unwritten.tracking.follow import Followed, follow
+from unwritten.tracking.learned import LearnedEye
 from unwritten.tracking.planes import Planes, planes_of_frame, read_planes
 from unwritten.tracking.settings import TrackerSettings
 from unwritten.tracking.view import left_chirality, writing_direction
 from unwritten.types import Frame, Track
 
+_AGREE = 0.012  # share of the diagonal within which the dark path and the detector mean the same tip
+_SURE, _SURER = 0.6, 0.75  # the detector's usual confidence where no dark path is possible, where a weak one is
 _LOG = logging.getLogger(__name__)
 
 
@@ -57,11 +59,12 @@ def track_frames(frames: Iterable[Frame], settings: TrackerSettings | None = Non
 
 
 def _track(stream: Iterable[Planes], settings: TrackerSettings, name: str) -> Track:
-    eye, finger = Eye(settings), FingerEye(settings, name)
+    eye, learned, finger = Eye(settings), LearnedEye(settings, name), FingerEye(settings, name)
     first: Planes | None = None
     for planes in stream:
         first = planes if first is None else first
         eye.look(planes)
+        learned.look(planes, eye.state, eye.unconvincing and settings.kind != "mediapipe")
         # MediaPipe runs only where it is asked for, or where no pen shows.
         if settings.kind == "mediapipe" or (settings.kind == "auto" and eye.doubtful):
             finger.look(planes)
@@ -73,7 +76,7 @@ def _track(stream: Iterable[Planes], settings: TrackerSettings, name: str) -> Tr
         return Track(nothing, np.zeros((0, 2)), nothing > 0, nothing, np.zeros(0, int), nothing, nothing, (0.0, 0.0))
     if settings.kind == "mediapipe":
         return _finger_track(eye, finger, first, settings, name)
-    found = _nib_track(eye, first, settings, name)
+    found = _nib_track(eye, None if finger.pointing else learned, first, settings, name)
     if not found.visible.any() and finger.pointing:
         return _finger_track(eye, finger, first, settings, name)
     if not found.visible.any():
@@ -102,7 +105,7 @@ def _finger_track(eye: Eye, finger: FingerEye, first: Planes, settings: TrackerS
     return replace(result, contact=contact_from_motion(result, np.full(len(shot), -1.0)))
 
 
-def _nib_track(eye: Eye, first: Planes, settings: TrackerSettings, name: str) -> Track:
+def _nib_track(eye: Eye, learned: LearnedEye | None, first: Planes, settings: TrackerSettings, name: str) -> Track:
     time_s = np.array(eye.time_s)
     shot, black = eye.shots()
     count = len(time_s)
@@ -111,12 +114,15 @@ def _nib_track(eye: Eye, first: Planes, settings: TrackerSettings, name: str) ->
     confidence, reach = np.zeros(count), np.full(count, -1.0)
     for number in range(int(shot.max()) + 1):
         frames = np.flatnonzero((shot == number) & ~black)
-        path = _follow([eye.sightings[frame] for frame in frames], np.diff(frames) == 1, time_s[frames], settings)
+        adjacent = np.diff(frames) == 1
+        dark = follow([eye.sightings[frame] for frame in frames], adjacent, time_s[frames], settings)
+        asked = learned.follow(frames, adjacent, time_s[frames]) if learned is not None and len(frames) else None
+        path = _decide(dark, asked, first, settings)
         if path is None:
             if len(frames):
                 _LOG.warning("%s: no pen found in shot %d (%d frames)", name, number + 1, len(frames))
             continue
-        tip[frames], axis[frames], visible[frames], bridged[frames], confidence[frames], reach[frames] = path
+        tip[frames], axis[frames], visible[frames], bridged[frames], confidence[frames], reach[frames] = path[:6]
     result = Track(
         time_s=time_s,
         tip_px=_square_px(tip, first),
@@ -135,43 +141,29 @@ def _nib_track(eye: Eye, first: Planes, settings: TrackerSettings, name: str) ->
     return replace(result, writing_rad=writing_rad, mirrored=mirrored)
 
 
+def _decide(
+    dark: Followed | None, asked: tuple[Followed, float] | None, first: Planes, settings: TrackerSettings
+) -> Followed | None:
+    """The dark path where it convinces, else what the detector says, if it is sure; None for no pen.
+
+    A weak dark path that the detector agrees with is kept, for it is exact; one that it is sure of being wrong is not.
+    """
+    evidence = -np.inf if dark is None else dark.evidence
+    usual = dark if evidence >= settings.min_score else None
+    if asked is None or evidence >= settings.convincing:
+        return usual
+    learned, sure = asked
+    if dark is not None:
+        both = dark.visible & learned.visible
+        apart = np.hypot(*(dark.tip - learned.tip)[both].T) / np.hypot(*first.luma.shape)
+        if both.sum() >= 0.9 * learned.visible.sum() and np.mean(apart < _AGREE) > 0.9:
+            return dark._replace(confidence=np.maximum(dark.confidence, np.where(dark.visible, sure, 0.0)))
+    return learned if sure >= (_SURE if usual is None else _SURER) else usual
+
+
 def _square_px(tip: NDArray[np.float64], planes: Planes) -> NDArray[np.float64]:
     """Working pixels to square pixels of the frame's height, ``[T, 2]``."""
     height, width = planes.luma.shape
     scale_x, scale_y = planes.size_px[0] / width, planes.size_px[1] / height
     aspect = planes.sample_aspect_ratio
     return np.stack([(tip[:, 0] + 0.5) * scale_x - 0.5 * aspect, (tip[:, 1] + 0.5) * scale_y - 0.5], 1)
-
-
-def _follow(
-    sightings: list[Sighting], adjacent: NDArray[np.bool_], time_s: NDArray[np.float64], settings: TrackerSettings
-) -> tuple[NDArray[Any], ...] | None:
-    """Tip, axis, visible, bridged, confidence and shadow of each frame of one shot; None where it shows no pen."""
-    chosen = choose(sightings, settings)
-    seen = chosen >= 0
-    if not seen.any():
-        return None
-    count = len(sightings)
-    where, axis = np.zeros((count, 2)), np.full((count, 2), np.nan)
-    score, sigma, shadow = np.full(count, np.nan), np.full(count, np.inf), np.full(count, -1.0)
-    flow, error = np.zeros((count, 2)), np.full(count, np.inf)
-    for index in np.flatnonzero(seen):
-        sighting, k = sightings[index], chosen[index]
-        where[index], axis[index], score[index] = sighting.tip[k], sighting.axis[k], sighting.score[k]
-        sigma[index], shadow[index] = sighting.sigma[k], sighting.shadow[k]
-        flow[index], error[index] = sighting.flow[k], sighting.flow_error[k]
-    if np.nanmean(score) < settings.min_score:
-        return None
-    flow_sigma = np.where((error[:-1] < 2.0) & adjacent, 0.1 + error[:-1], np.inf)
-    tip, deviation = fuse(where, sigma, flow[:-1], flow_sigma)
-    visible, bridged = seen.copy(), np.zeros(count, bool)
-    for begin, end in gaps(seen):
-        if time_s[end] - time_s[begin - 1] <= settings.bridge_s:
-            visible[begin:end] = bridged[begin:end] = True
-    every = np.arange(count)
-    for column in range(2):
-        axis[:, column] = np.interp(every, every[seen], axis[seen, column])
-    evidence = np.interp(every, every[seen], score[seen])
-    # Calibrated on rendered scenes in which the tracker fails and on the real clips: see docs/tracking.md.
-    confidence = np.where(visible, np.exp(-deviation / 20) / (1 + np.exp(-4.0 * (evidence - 1.5))), 0.0)
-    return tip, axis, visible, bridged, confidence, shadow
