@@ -68,9 +68,8 @@ def points_text(strokes: list[Stroke]) -> str:
     """The strokes as points on a grid whose unit is a hundredth of the tallest letter, x right and y up."""
     lines = []
     for number, stroke in enumerate(strokes, start=1):
-        points = _resampled(stroke.xy)[:: _POINTS // 12]
-        listed = " ".join(f"({round(100 * x)},{round(100 * y)})" for x, y in points)
-        lines.append(f"stroke {number}: {listed}")
+        listed = " ".join(f"({round(100 * x)},{round(100 * y)})" for x, y in _resampled(stroke.xy, _POINTS // 2))
+        lines.append(f"part {stroke.letter + 1}, stroke {number}: {listed}")
     return "\n".join(lines)
 
 
@@ -123,9 +122,9 @@ def describe(xy: NDArray[np.float64], within: NDArray[np.float64] | None = None)
     return f"from the {start} {', then '.join(said)}{bend}{closed}, to the {end}"
 
 
-def _resampled(xy: NDArray[np.float64]) -> NDArray[np.float64]:
+def _resampled(xy: NDArray[np.float64], count: int = _POINTS) -> NDArray[np.float64]:
     along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(xy, axis=0), axis=1))])
-    wanted = np.linspace(0.0, along[-1], _POINTS)
+    wanted = np.linspace(0.0, along[-1], count)
     return np.stack([np.interp(wanted, along, xy[:, axis]) for axis in (0, 1)], axis=1)
 
 
