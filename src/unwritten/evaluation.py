@@ -127,7 +127,10 @@ def load_benchmark(node: DictConfig, seed: int = 0) -> list[Clip]:
     if kind == "handwriting":
         from unwritten.simulation.clips import load_handwriting_benchmark
 
-        return load_handwriting_benchmark(root, str(node.get("condition") or "live"), limit, severity, seed)
+        held_share = float(node.get("held_share") or 0.0)
+        return load_handwriting_benchmark(
+            root, str(node.get("condition") or "live"), limit, severity, seed, held_share=held_share
+        )
     from unwritten.benchmark import ClipPatterns, find_clips
 
     clips = find_clips(root, settings_from(ClipPatterns, node.get("patterns"), "benchmark.patterns"))

@@ -111,7 +111,12 @@ def _clip(
 
 
 def load_handwriting_benchmark(
-    root: Path | str, condition: str = "live", limit: int | None = None, severity_name: str = "measured", seed: int = 0
+    root: Path | str,
+    condition: str = "live",
+    limit: int | None = None,
+    severity_name: str = "measured",
+    seed: int = 0,
+    held_share: float = 0.0,
 ) -> list[Clip]:
     """Clips simulated from a file or folder of handwriting.
 
@@ -121,6 +126,8 @@ def load_handwriting_benchmark(
         limit: how many clips; None as many as there are samples.
         severity_name: ``mild``, ``measured`` or ``harsh``.
         seed: every choice follows from it.
+        held_share: keep only the writers that a training run with seed 0 and this ``data.validation_share`` held back;
+            0 keeps all.
 
     Raises:
         UsageError: an unknown condition or severity.
@@ -130,6 +137,8 @@ def load_handwriting_benchmark(
         raise UsageError(f"benchmark.condition={condition}: known are {', '.join(CONDITIONS)}")
     settings = severity(severity_name)
     corpus = load(root)
+    if held_share > 0:
+        corpus = corpus.split_writers((1.0 - held_share, held_share), seed=0)[1]
     make = live_clips if condition == "live" else spelled_clips
     return make(corpus, settings, limit, seed)
 
