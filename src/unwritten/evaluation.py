@@ -153,6 +153,9 @@ def read_all(config: DictConfig, run_dir: Path) -> tuple[pd.DataFrame, Problems]
         raise UsageError(f"modality={modality}: known are {', '.join(MODALITIES)}")
     jobs = load_jobs(config)  # first: it is quick, and what is wrong with it shows before the benchmark is made
     clips = load_benchmark(config.benchmark, int(config.seed))
+    if any(getattr(job.reader, "dry_run", False) for job in jobs):
+        print_plans(jobs, clips, modality)
+        raise SystemExit(0)
     asked: list[tuple[str, str, str]] = []
     answers: list[Answer] = []
     unknown: list[str] = []
@@ -176,6 +179,18 @@ def read_all(config: DictConfig, run_dir: Path) -> tuple[pd.DataFrame, Problems]
     protocols = {job.reader.name: job.protocol for job in jobs}
     table, problems = answers_table(answers, clips, name, protocols, asked)
     return table, Problems(**{**vars(problems), "unknown_items": (*problems.unknown_items, *unknown)})
+
+
+def print_plans(jobs: Sequence[Job], clips: Sequence[Clip], modality: Modality | None) -> None:
+    """Say what each reader that is run dry would ask and pay for; nothing is read."""
+    for job in jobs:
+        plan = getattr(job.reader, "plan", None)
+        if plan is None or not getattr(job.reader, "dry_run", False):
+            print(f"{job.reader.name}: left out of the dry run")
+            continue
+        for given in MODALITIES if modality is None else (modality,):
+            if given in job.reader.modalities():
+                print(plan([clip for clip in clips if given in clip.modalities], given))
 
 
 def _unknown_items(reader: Reader, clips: Sequence[Clip]) -> Iterable[str]:
