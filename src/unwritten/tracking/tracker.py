@@ -76,12 +76,23 @@ def _track(stream: Iterable[Planes], settings: TrackerSettings, name: str) -> Tr
         return Track(nothing, np.zeros((0, 2)), nothing > 0, nothing, np.zeros(0, int), nothing, nothing, (0.0, 0.0))
     if settings.kind == "mediapipe":
         return _finger_track(eye, finger, first, settings, name)
-    found = _nib_track(eye, None if finger.pointing else learned, first, settings, name)
-    if not found.visible.any() and finger.pointing:
+    pointing = finger.pointing and not _pen_in_hand(learned, finger, first)
+    found = _nib_track(eye, None if pointing else learned, first, settings, name)
+    if not found.visible.any() and pointing:
         return _finger_track(eye, finger, first, settings, name)
     if not found.visible.any():
         _LOG.warning("%s: no pen found, so the track is empty; is a pen over paper in view?", name)
     return found
+
+
+def _pen_in_hand(learned: LearnedEye, finger: FingerEye, first: Planes) -> bool:
+    """True when the detector is sure of a tip away from the finger's: a stretched finger along a light pen."""
+    sure = np.nan_to_num(np.array(learned.confidence))
+    both = (sure >= 0.5) & (np.array(finger.confidence) > 0)
+    if both.sum() < 3 or np.median(sure[both]) < _SURER:
+        return False
+    apart = np.hypot(*(np.array(learned.tip) - np.array(finger.tip))[both].T) / np.hypot(*first.luma.shape)
+    return bool(np.median(apart) > 0.05)
 
 
 def _finger_track(eye: Eye, finger: FingerEye, first: Planes, settings: TrackerSettings, name: str) -> Track:
