@@ -64,7 +64,7 @@ def gather(clip: Clip, network: CtcNetwork | None) -> Evidence:
     frame, ink, sound, duration_s = "", "", "", 0.0
     emissions: dict[str, str] = {}
     pictures = next((clip.files[m] for m in ("video", "av") if m in clip.files), None)
-    if pictures is not None:
+    if pictures is not None and not clip.shot:  # a later shot begins elsewhere in the file
         try:
             frame = first_frame(pictures)
         except UnwrittenError as error:

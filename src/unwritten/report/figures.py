@@ -13,7 +13,7 @@ from itertools import count
 from unwritten.report.labels import MINUS, MODALITY_NAMES, interval, percent
 
 _LEFT, _RIGHT = 2.0, 84.0  # the axis between these per cent of the width; numbers stand to its right
-_ROW, _LINE, _TOP = 24.0, 19.0, 26.0  # pixels: a label, a mark, the axis
+_ROW, _LINE, _TOP = 21.0, 15.0, 26.0  # pixels: a label, a mark, the axis
 _IDS = count(1)
 
 
@@ -91,13 +91,13 @@ def dot_plot(
             body.append(f'<text x="0" y="{y + 15:.0f}">{escape(row.label)}{aside}</text>')
             y += _ROW
             if row.together:
-                body.append(_joined(row, y + _LINE / 2 - 4, scale))
+                body.append(_joined(row, y + _LINE / 2, scale))
                 y += _LINE
             else:
                 for mark in row.marks:
-                    body.append(_mark(mark, y + _LINE / 2 - 4, scale))
+                    body.append(_mark(mark, y + _LINE / 2, scale))
                     y += _LINE
-            y += 4
+            y += 7
         lines = []
         for guide in band.guides:
             x = scale(guide.value)
@@ -147,7 +147,7 @@ class _Scale:
 
 def _shape(mark: Mark, x: float, y: float) -> str:
     kind = f"m-{mark.modality}" + (" hollow" if mark.hollow else "")
-    if mark.modality == "audio":
+    if mark.modality in ("audio", "any"):
         return f'<circle cx="{x:.2f}%" cy="{y:.1f}" r="5" class="{kind}"/>'
     # A rectangle's corner may be a percentage and its shift a length: so squares and diamonds stay where they belong.
     turn = ' style="transform:rotate(45deg);transform-box:fill-box;transform-origin:center"'
@@ -186,10 +186,10 @@ def _joined(row: Row, y: float, scale: _Scale) -> str:
     return line + "".join(marks) + text
 
 
-def legend() -> str:
-    """Shapes and colours of the modalities."""
+def legend(blind: bool = False) -> str:
+    """Shapes and colours of the modalities; with ``blind`` also of readers that are given none."""
     entries = []
-    for modality, name in MODALITY_NAMES.items():
+    for modality, name in {**MODALITY_NAMES, **({"any": "nothing at all"} if blind else {})}.items():
         shape = _shape(Mark(modality, 0), 50, 9)
         entries.append(f'<li><svg width="18" height="18" aria-hidden="true">{shape}</svg>{escape(name)}</li>')
     return f'<ul class="legend">{"".join(entries)}</ul>'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -16,6 +17,8 @@ from unwritten.scoring.breakdown import confusion_matrix
 from unwritten.scoring.scores import item_scores
 from unwritten.types import MODALITIES
 
+_MAIN_TABLE = "unwritten/synthetic"  # what people and models were published on
+_PER_FIGURE = 9
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _EMPTY = "∅"
 _ORDER = {modality: place for place, modality in enumerate(MODALITIES)}
@@ -98,20 +101,23 @@ def _count(value: int | None) -> Cell:
 
 def forest(results: Results) -> str:
     """All totals with their intervals against the floor, the published models and people."""
-    out = [legend()]
+    out = [legend(blind=True)]
     groups = results.groups()
     main = [group for group in groups if "/" not in group[0]] or groups
     for benchmark, protocol in main:
         rows = [row for row in results.totals(benchmark) if row["protocol"] == protocol]
         floors = [f for m in MODALITIES if (f := results.floor(benchmark, m)) is not None]
-        own = _bands(rows, hollow=False)
+        own = _rows(rows, hollow=False)
         guides = [Guide(max(floors), f"floor {percent(max(floors))}")] if floors else []
-        bands = [Band(own, "", guides)]
+        # A figure must fit on a printed page, so that many readers become several figures on one axis.
+        *early, last = [own[place : place + _PER_FIGURE] for place in range(0, len(own), _PER_FIGURE)]
+        bands = [Band(last, "", guides)]
         printed = [row for row in results.published if row["style"] == "all"]
-        for name in dict.fromkeys(row["benchmark"] for row in printed):
+        shown = [name for name in (benchmark, f"{benchmark}/live", _MAIN_TABLE) if _has(printed, name)]
+        for name in dict.fromkeys(shown):
             same = name == benchmark
             note = "" if same else " (other items)"
-            bands.append(Band(_bands([r for r in printed if r["benchmark"] == name], True), f"published, {name}{note}"))
+            bands.append(Band(_rows([r for r in printed if r["benchmark"] == name], True), f"published, {name}{note}"))
         highest = max([r["ola_high"] or r["ola"] for r in rows] + [r["ola"] for r in printed])
         lead = max(rows, key=lambda row: row["ola"])
         said = (
@@ -129,7 +135,15 @@ def forest(results: Results) -> str:
                 for r in [*rows, *printed]
             ],
         )  # fmt: skip
-        graphic = dot_plot(f"OLA on {benchmark}", said, bands, 0.0, min(1.0, highest * 1.03))
+        highest = min(1.0, highest * 1.03)
+        for rows_of in early:
+            out.append(
+                figure(
+                    dot_plot(f"OLA on {benchmark}", said, [Band(rows_of, "", guides)], 0.0, highest),
+                    _title(benchmark, protocol),
+                )
+            )
+        graphic = dot_plot(f"OLA on {benchmark}", said, bands, 0.0, highest)
         caption = (
             f"{_title(benchmark, protocol)}. Ordered letter accuracy in percent; bars are 95 % intervals, the dashed"
             " line is the best reader that sees and hears nothing. Hollow marks are printed numbers without intervals."
@@ -138,14 +152,18 @@ def forest(results: Results) -> str:
     return "".join(out)
 
 
-def _bands(rows: Scores, hollow: bool) -> list[Row]:
-    return [
-        Row(
-            reader_label(reader),
-            [Mark(r["modality"], r["ola"], r["ola_low"], r["ola_high"], hollow) for r in own],
-        )
-        for reader, own in _by_reader(rows).items()
-    ]
+def _has(rows: Scores, benchmark: str) -> bool:
+    return any(row["benchmark"] == benchmark for row in rows)
+
+
+def _rows(rows: Scores, hollow: bool) -> list[Row]:
+    """One row for each reader; one that answers the same whatever it is given has one mark."""
+    found = []
+    for reader, own in _by_reader(rows).items():
+        marks = [Mark(r["modality"], r["ola"], r["ola_low"], r["ola_high"], hollow) for r in own]
+        blind = reader.startswith("blind-") and len({(m.value, m.low, m.high) for m in marks}) == 1
+        found.append(Row(reader_label(reader), [replace(marks[0], modality="any")] if blind else marks))
+    return found
 
 
 def fusion(results: Results) -> str:

@@ -34,14 +34,6 @@ for (const select of document.querySelectorAll("select[data-chooses]")) {
   update();
 }
 
-// Print what is folded away, too.
-let folded = [];
-addEventListener("beforeprint", () => {
-  folded = [...document.querySelectorAll("figure details:not([open])")];
-  folded.forEach(details => { details.open = true; });
-});
-addEventListener("afterprint", () => folded.forEach(details => { details.open = false; }));
-
 const data = document.getElementById("gallery-data");
 if (data) {
   const { items, readers } = JSON.parse(data.textContent);
@@ -96,7 +88,7 @@ if (data) {
     }
     const rest = make("div", { class: "views" });
     if (item.ink) rest.append(view("Recovered ink, one panel for each shot; pen-up travel is faint", fragment(item.ink)));
-    if (item.sound) rest.append(view("Sound over its floor, up to 8 kHz; dark is loud", make("img", { class: "sound", src: item.sound,
+    if (item.sound) rest.append(view("Sound over its floor, up to 8 kHz", make("img", { class: "sound", src: item.sound,
       alt: "Log-mel spectrogram of the clip" })));
     for (const [modality, svg] of Object.entries(item.emissions)) {
       const names = { audio: "sound", video: "muted video", av: "sound + video" };
@@ -111,10 +103,10 @@ if (data) {
       const more = answer.state !== "answered" ? answer.error :
         answer.top.length > 1 ? answer.top.map(([word, p]) => `${word} ${(100 * p).toFixed(0)} %`).join(", ") :
         answer.raw ? `said “${answer.raw.slice(0, 120)}”` : "";
-      return make("tr", {}, make("th", { scope: "row" }, by.label), make("td", {}, by.name), make("td", {}, said),
+      return make("tr", {}, make("th", { scope: "row" }, by.label, make("small", {}, by.name)), make("td", {}, said),
         make("td", { class: `verdict ${is}` }, words[is]), make("td", { class: "top" }, more));
     });
-    const head = make("tr", {}, ...["reader", "given", "answer", "", "candidates"].map(name => make("th", { scope: "col" }, name)));
+    const head = make("tr", {}, ...["reader", "answer", "", "candidates"].map(name => make("th", { scope: "col" }, name)));
     article.append(make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Answers to this item" },
       make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows))));
   };
