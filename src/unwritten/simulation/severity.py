@@ -32,7 +32,7 @@ class SimulationSettings:
 
     @classmethod
     def from_mapping(cls, node: Mapping[str, Any]) -> SimulationSettings:
-        """Build from a composed config node.
+        """Build from a composed config node; ``sound.severity`` names the sound's own severity where it differs.
 
         Raises:
             UsageError: a key is unknown or a value refused.
@@ -43,8 +43,9 @@ class SimulationSettings:
             key: tuple(value) if isinstance(value, list) else value
             for key, value in (values.get("sound") or {}).items()
         }
+        base = str(overrides.pop("severity", name))
         try:
-            sound = replace(sound_settings(name), **overrides)
+            sound = replace(sound_settings(base), **overrides)
         except TypeError as error:
             raise UsageError(f"simulation.sound: {error}") from error
         return cls(
