@@ -15,26 +15,16 @@ from unwritten.errors import UsageError
 from unwritten.types import MODALITIES, Modality
 
 OPENINGS: Mapping[str, str] = {
-    "audio": "Listen to this recording of a pen as a hand writes on paper.",
-    "video": "Watch this silent video of a hand that writes on paper; the pen leaves no visible ink.",
-    "av": "Watch this video of a hand that writes on paper and listen to the pen; it leaves no visible ink.",
-    "given": "A hand wrote on paper with a pen that leaves no visible ink; this is what was recovered of it.",
+    "audio": "Listen.",
+    "video": "Watch.",
+    "av": "Watch and listen.",
+    "given": "This was recovered.",
 }
-STYLE_NOTE = (
-    "Each sample is written in one style throughout: American print, British cursive, or retraced print, whose strokes "
-    "are gone over again."
-)
-FOLLOW_UP = (
-    "Somebody was asked to name one handwritten word{of_letters} and replied as follows between the lines.\n"
-    "-----\n{reply}\n-----\n"
-    "Which one word did they settle on? Reply with that word alone in lowercase, or with NONE in capitals if they "
-    "named no word."
-)
 
 
 @dataclass(frozen=True)
 class PromptSettings:
-    """One way to ask.
+    """One way to ask; ``conf/prompt`` holds the texts.
 
     Attributes:
         name: in the reader's name; ``final`` leaves the name as it is.
@@ -47,18 +37,19 @@ class PromptSettings:
         candidates: ``english``, ``benchmark`` or a file of words: offered are those of the right length.
         most_candidates: the most frequent so many of them.
         follow_up: the question that pulls a word out of a reply that is not one; empty asks nothing further.
+            Placeholders: ``{of_letters}`` (" of 5 letters"), ``{reply}``.
         max_tokens: most tokens of a reply, where a prompt needs more than the reader's own setting.
     """
 
     name: str = "final"
     sentences: tuple[str, ...] = ("{opening}", "Which word is it?")
     openings: Mapping[str, str] = field(default_factory=lambda: dict(OPENINGS))
-    style_note: str = STYLE_NOTE
+    style_note: str = ""
     file: str | None = None
     demonstrations: int = 0
     candidates: str | None = None
     most_candidates: int = 200
-    follow_up: str = FOLLOW_UP
+    follow_up: str = ""
     max_tokens: int | None = None
 
     def __post_init__(self) -> None:
@@ -108,7 +99,7 @@ def question(
         "opening": settings.openings[given],
         "letters": None if n is None else f"{n} letter{'s' if n != 1 else ''}",
         "n": None if n is None else str(n),
-        "style_note": settings.style_note,
+        "style_note": settings.style_note or None,
         "candidates": ", ".join(candidates) or None,
     }
     if text is not None:
