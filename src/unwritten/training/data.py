@@ -154,6 +154,14 @@ class SimulatedBatches(Dataset[Batch]):
             other._per_epoch = other._epoch = None
         return other
 
+    def item_frames(self, item: PlannedItem) -> int:
+        """Upper bound of an item's feature frames."""
+        return item_frames(item, self.pool, self.features.kinematics.rate_hz)
+
+    def compose(self, item: PlannedItem) -> ComposedItem:
+        """Features of an item."""
+        return compose(item, self.pool, self.camera, self.sound, self.features)
+
     def batches(self, epoch: int) -> list[list[int]]:
         """Item numbers of every batch of an epoch, of all devices together; every epoch has equally many."""
         if self._per_epoch is None and epoch != 0:
@@ -162,7 +170,7 @@ class SimulatedBatches(Dataset[Batch]):
             rate_hz = self.features.kinematics.rate_hz
             limit = int(self.settings.longest_s * rate_hz)
             plan = self.planner.plan(epoch, self.items)
-            frames = [item_frames(item, self.pool, rate_hz) for item in plan]
+            frames = [self.item_frames(item) for item in plan]
             # An item must leave the network enough emission frames for its letters and the blanks between equal ones.
             fits = [
                 n
@@ -182,7 +190,7 @@ class SimulatedBatches(Dataset[Batch]):
         epoch, number = key
         batch = self.batches(epoch)[number]
         chosen = batch[self.rank :: self.devices]
-        items = [compose(self._plan[n], self.pool, self.camera, self.sound, self.features) for n in chosen or batch[:1]]
+        items = [self.compose(self._plan[n]) for n in chosen or batch[:1]]
         if not chosen:
             # Every device takes part in every step; an item that is masked throughout counts for nothing.
             items = [_masked(items[0])]

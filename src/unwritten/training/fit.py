@@ -91,6 +91,11 @@ def fit(config: DictConfig, run_dir: Path, callbacks: Sequence[lightning.Callbac
 def prepare(config: DictConfig, devices: int = 1) -> tuple[SimulatedData, CtcModule]:
     """Data and a fresh module of a composed configuration, for a step on so many devices."""
     node: Any = OmegaConf.to_container(config, resolve=True)
+    if node["data"].get("kind") == "clips":
+        from unwritten.training.clips import assemble_clips
+
+        quiet = rank_zero_only.rank != 0
+        return assemble_clips(node, Store(config.store), int(config.processes), devices, quiet)
     settings = TrainingSettings.from_mapping(node)
     quiet = rank_zero_only.rank != 0
     return assemble(settings, Store(config.store), int(config.processes), devices, quiet=quiet)
