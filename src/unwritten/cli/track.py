@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,6 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--hand", choices=HANDS, default="auto", help="the writing hand (default: auto)")
     parser.add_argument("--mirrored", action=argparse.BooleanOptionalAction, help="whether the picture is mirrored")
+    parser.add_argument(
+        "--again", action="store_true", help="with several clips: also those whose outputs are there already"
+    )
     parser.add_argument("--kind", choices=KINDS, default="auto", help="what to follow: a pen's nib or a fingertip")
 
 
@@ -43,47 +47,85 @@ def run(arguments: argparse.Namespace) -> int:
     settings = replace(TrackerSettings(), kind=arguments.kind, hand=arguments.hand, mirrored=arguments.mirrored)
     if arguments.rotate is not None:
         settings = replace(settings, writing_deg=arguments.rotate)
-    clips = _clips(arguments.clips)
+    clips = _clips(arguments.clips, (arguments.output, arguments.overlay, arguments.ink))
     if len(clips) == 1 and not arguments.clips[0].is_dir():
         _track_one(clips[0][0], settings, *_single_outputs(arguments, clips[0][0]))
         return 0
     for option, path in (("-o", arguments.output), ("--overlay", arguments.overlay), ("--ink", arguments.ink)):
         if path is not None and path.suffix.lower() in _SHEETS:
             raise UsageError(f"{option} {path}: with several clips this is a folder; leave the suffix out")
+    _refuse_collisions(clips)
+    return _batch(clips, settings, (arguments.output, arguments.overlay, arguments.ink), arguments.again)
+
+
+def _batch(
+    clips: list[tuple[Path, Path]], settings: TrackerSettings, roots: tuple[Path | None, ...], again: bool
+) -> int:
+    """Track one clip after the other; one that fails is named and does not stop the rest."""
     from tqdm import tqdm
 
-    failures: list[UnwrittenError] = []
+    failed = skipped = 0
     for clip, name in tqdm(clips, unit="clip", desc="track", disable=not sys.stderr.isatty()):
         outputs = [
             root / name.with_suffix(suffix) if root is not None else None
-            for root, suffix in ((arguments.output, ".csv"), (arguments.overlay, ".mp4"), (arguments.ink, ".png"))
+            for root, suffix in zip(roots, (".csv", ".mp4", ".png"), strict=True)
         ]
+        if not again:
+            outputs = [None if path is not None and _is_newer(path, clip) else path for path in outputs]
+            if not any(outputs):
+                skipped += 1
+                continue
         try:
             _track_one(clip, settings, *outputs)
-        except UnwrittenError as error:
-            failures.append(error)
-            tqdm.write(f"unwritten: {error}", file=sys.stderr)
-    if failures:
-        raise UnwrittenError(
-            f"track: {len(failures)} of {len(clips)} clips could not be read, see above; the others are done"
-        )
+        except Exception as error:  # whatever is wrong with one clip, the others are tracked
+            failed += 1
+            line = str(error) if isinstance(error, UnwrittenError) else f"{clip}: {type(error).__name__}: {error}"
+            tqdm.write(f"unwritten: {line}", file=sys.stderr)
+    done = len(clips) - failed - skipped
+    print(f"{done} clips tracked" + (f", {skipped} were there already (--again redoes them)" if skipped else ""))
+    if failed:
+        raise UnwrittenError(f"track: {failed} of {len(clips)} clips could not be read, see above; the others are done")
     return 0
 
 
-def _clips(paths: list[Path]) -> list[tuple[Path, Path]]:
-    """Files to track, each with its name below an output folder."""
-    clips: list[tuple[Path, Path]] = []
+def _is_newer(output: Path, clip: Path) -> bool:
+    """Outputs are whole or not there, so one that is not older than its clip is done."""
+    try:
+        return output.stat().st_mtime >= clip.stat().st_mtime
+    except OSError:
+        return False
+
+
+def _refuse_collisions(clips: list[tuple[Path, Path]]) -> None:
+    first: dict[Path, Path] = {}
+    for clip, name in clips:
+        other = first.setdefault(name.with_suffix(""), clip)
+        if other != clip:
+            raise UsageError(f"track: {other} and {clip} would write the same outputs; track them in two runs")
+
+
+def _clips(paths: list[Path], outputs: Sequence[Path | None]) -> list[tuple[Path, Path]]:
+    """Files to track, each with its name below an output folder; what was written before is no clip."""
+    written = [output.resolve() for output in outputs if output is not None]
+    clips: dict[Path, Path] = {}
     for path in paths:
         if not path.is_dir():
-            clips.append((path, Path(path.name)))
+            clips.setdefault(path, Path(path.name))
             continue
-        inside = sorted(found for found in path.rglob("*") if found.suffix.lower() in _VIDEO_SUFFIXES)
+        inside = [
+            found
+            for found in sorted(path.rglob("*"))
+            if found.suffix.lower() in _VIDEO_SUFFIXES
+            and not found.name.startswith(".")
+            and not any(output != path.resolve() and found.resolve().is_relative_to(output) for output in written)
+        ]
         if not inside:
             raise UnwrittenError(
                 f"{path}: holds no video; give a folder with {', '.join(sorted(_VIDEO_SUFFIXES))} files"
             )
-        clips += [(found, found.relative_to(path)) for found in inside]
-    return clips
+        for found in inside:
+            clips.setdefault(found, found.relative_to(path))
+    return list(clips.items())
 
 
 def _single_outputs(arguments: argparse.Namespace, clip: Path) -> tuple[Path | None, Path | None, Path | None]:

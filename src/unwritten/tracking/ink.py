@@ -78,7 +78,9 @@ def recover_ink(track: Track) -> Ink:
         width = max(float(high[0] - low[0]) * scale, 0.35 * _HEIGHT) + 2 * _MARGIN
         middle = (low + high) / 2
         points = (xy[frames] - middle) * scale + (left + width / 2, _HEIGHT / 2)
-        joined = np.diff(frames) <= 3
+        # Travel that leaves the panel would be read as part of the letter beside it.
+        inside = (points[:, 0] >= left) & (points[:, 0] <= left + width)
+        joined = (np.diff(frames) <= 3) & inside[:-1] & inside[1:]
         starts.append(points[:-1][joined])
         ends.append(points[1:][joined])
         slow = 1 / (1 + (speed[frames] / usual) ** 2)

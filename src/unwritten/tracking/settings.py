@@ -37,6 +37,7 @@ class TrackerSettings:
         hand: the writing hand; ``auto`` tells it from the side on which the arm lies.
         mirrored: the picture is mirrored; None tells it from the order of the strokes.
         writing_deg: direction of writing in the picture (x right, y down) when the user knows it, else None.
+        calibrated: confidence is brought to what it was worth on scenes with known truth; False leaves it raw.
         hand_model: file of MediaPipe's hand landmarker, else the installed one.
     """
 
@@ -61,6 +62,7 @@ class TrackerSettings:
     hand: Literal["auto", "right", "left"] = "auto"
     mirrored: bool | None = None
     writing_deg: float | None = None
+    calibrated: bool = True
     hand_model: str | None = None
 
     def __post_init__(self) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from unwritten.tracking.confidence import calibrated
 from unwritten.tracking.contact import contact_from_motion
 from unwritten.tracking.eye import Eye
 from unwritten.tracking.finger import FingerEye
@@ -134,6 +135,8 @@ def _nib_track(eye: Eye, learned: LearnedEye | None, first: Planes, settings: Tr
                 _LOG.warning("%s: no pen found in shot %d (%d frames)", name, number + 1, len(frames))
             continue
         tip[frames], axis[frames], visible[frames], bridged[frames], confidence[frames], reach[frames] = path[:6]
+    if settings.calibrated:
+        confidence = calibrated(confidence)
     result = Track(
         time_s=time_s,
         tip_px=_square_px(tip, first),
