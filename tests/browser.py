@@ -38,7 +38,8 @@ def run_in_page(page: Path, script: str, width_px: int = 1000, milliseconds: int
     )
     command = [
         browser, "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files",
-        f"--user-data-dir={page.parent / 'profile'}", f"--virtual-time-budget={milliseconds}", "--dump-dom", frame.as_uri(),
+        f"--user-data-dir={page.parent / 'profile'}", f"--virtual-time-budget={milliseconds}", "--dump-dom",
+        frame.as_uri(),
     ]  # fmt: skip
     dom = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
     match = re.search(r'data-found="([^"]*)"', dom)

@@ -1,4 +1,4 @@
-"""People are shown what readers are shown and nothing more, and what they answer is scored as a reader's answers are."""
+"""People are shown what readers are shown and nothing more; what they answer is scored as a reader's answers are."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pandas as pd
 
 from unwritten.errors import UnwrittenError
 from unwritten.readers.recorded import published_scores
-from unwritten.scoring.scores import CONTRACT
+from unwritten.scoring.scores import CONTRACT, Score
 from unwritten.scoring.table import COLUMNS, read_answers
 
 PUBLISHED = "published"
@@ -188,7 +188,7 @@ def read_results(paths: Sequence[Path | str]) -> Results:
             else:
                 scores.append({**row, "run": place, "reader": renamed.get((place, row["reader"]), row["reader"])})
     printed = list(published.values()) or [
-        {**vars(row), "protocol": PUBLISHED, "n": None} for row in published_scores()
+        asdict(Score(**vars(row), protocol=PUBLISHED, n=None)) for row in published_scores()
     ]
     return Results(runs, scores, printed, renamed)
 

@@ -64,9 +64,11 @@ def find_ladders(results: Results) -> list[Ladder]:
                                   ((base, "the clip alone"), *steps)))  # fmt: skip
     told = [reader for reader in _TOLD if reader in readers]
     if len(told) > 1:
-        run = {row["reader"]: row["run"] for row in results.totals()}
+        places = {row["reader"]: row["run"] for row in results.totals()}
         ladders.append(
-            Ladder("The baseline, by what it is told", tuple((r, side_information(results, run[r], r)) for r in told))
+            Ladder(
+                "The baseline, by what it is told", tuple((r, side_information(results, places[r], r)) for r in told)
+            )
         )
     return ladders
 

@@ -21,7 +21,7 @@ _MAIN_TABLE = "unwritten/synthetic"  # what people and models were published on
 _PER_FIGURE = 9
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _EMPTY = "∅"
-_ORDER = {modality: place for place, modality in enumerate(MODALITIES)}
+_ORDER: dict[str, int] = {modality: place for place, modality in enumerate(MODALITIES)}
 Scores = Sequence[dict[str, Any]]
 
 
@@ -329,7 +329,7 @@ def confusions(scored: pd.DataFrame, main: tuple[str, str]) -> str:
 
 def costs(results: Results) -> str:
     """Time, tokens, money and kinds of failure of each reader."""
-    rows = []
+    rows: list[list[Cell | str]] = []
     for place, run in enumerate(results.runs):
         if run.table.empty:
             continue
@@ -373,7 +373,7 @@ def _seconds(value: float) -> str:
 
 def comparisons(results: Results) -> str:
     """Readers in pairs, Holm-corrected."""
-    rows = []
+    rows: list[list[Cell | str]] = []
     for place, run in enumerate(results.runs):
         for entry in run.analysis.get("comparisons", []):
             rows.append(

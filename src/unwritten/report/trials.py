@@ -227,6 +227,17 @@ The page keeps the number or name that you give, your answers and how long each 
 until you hand over the file at the end yourself; nothing is sent anywhere."""
 
 
+_SHOWN: dict[tuple[Modality, ...], str] = {
+    MODALITIES: "Some are sound alone: put your headphones on. Some are silent films. Some are both.",
+    ("audio",): "There is nothing to see, you only hear the pen: put your headphones on.",
+    ("video",): "They are silent films: there is nothing to hear.",
+    ("av",): "They are films with sound: put your headphones on.",
+    ("audio", "video"): "Some are sound alone: put your headphones on. The others are silent films.",
+    ("audio", "av"): "Some are sound alone, the others films with sound: put your headphones on.",
+    ("video", "av"): "Some are silent films, the others have sound: put your headphones on.",
+}
+
+
 def _page(rows: Sequence[Mapping[str, Any]], settings: TrialSettings, has_baseline: bool) -> str:
     consent = "".join(
         f"<p>{html.escape(' '.join(part.split()))}</p>"
@@ -256,6 +267,7 @@ def _page(rows: Sequence[Mapping[str, Any]], settings: TrialSettings, has_baseli
         data=text,
         consent=consent,
         told=told,
+        shown=_SHOWN[tuple(m for m in MODALITIES if m in settings.modalities)],
         count=settings.count,
         people=data["people"],
     )

@@ -148,7 +148,13 @@ byId("agree").addEventListener("submit", event => {
   show("instructions");
 });
 byId("begin").addEventListener("click", () => { store(session); present(); });
-byId("again").addEventListener("click", () => { forget(); location.reload(); });
+let kept = false;
+byId("download").addEventListener("click", () => { kept = true; });
+byId("again").addEventListener("click", () => {
+  if (!kept && !confirm("These answers were not saved from here. Forget them?")) return;
+  forget();
+  location.reload();
+});
 const given = new URLSearchParams(location.search).get("p");
 if (given) byId("person").value = given;
 const before = stored();
