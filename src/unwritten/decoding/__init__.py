@@ -8,6 +8,7 @@ from unwritten.decoding.alphabet import Alphabet
 from unwritten.decoding.decode import Decoded, decode
 from unwritten.decoding.exact_length import BestPath, best_path_of_length, length_log_posterior
 from unwritten.decoding.greedy import greedy
+from unwritten.decoding.in_spans import decode_in_spans, span_log_likelihoods
 from unwritten.decoding.lexicon import Lexicon
 from unwritten.decoding.likelihood import word_log_likelihoods
 from unwritten.decoding.over_time import posterior_over_time
@@ -23,11 +24,13 @@ __all__ = [
     "Lexicon",
     "best_path_of_length",
     "decode",
+    "decode_in_spans",
     "greedy",
     "length_log_posterior",
     "letter_spans_s",
     "likeliest_strings",
     "posterior_over_time",
+    "span_log_likelihoods",
     "string_log_likelihood",
     "word_log_likelihoods",
 ]

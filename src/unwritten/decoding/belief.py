@@ -30,12 +30,38 @@ class Belief:
         weights: ``[L, C]`` the matrix of expected OLA, see ``expected_ola``.
         log_evidence: log of the sum over words of prior times probability of the frames spelling the word.
         outside: probability that the word is none of the lexicon's; 0 without a lexicon.
+        log_joint: ``[W]`` log of prior times probability of each word of the lexicon; None without one.
     """
 
     candidates: Candidates
     weights: NDArray[np.float64]
     log_evidence: float
     outside: float = 0.0
+    log_joint: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a word stands among those of a lexicon.
+
+    Attributes:
+        rank: 1 for the likeliest; a word as likely as others stands behind them.
+        of: how many words there are.
+        probability: the word's own, normalised over the lexicon.
+    """
+
+    rank: int
+    of: int
+    probability: float
+
+
+def standing_of(word: str | None, lexicon: Lexicon, log_joint: NDArray[np.float64]) -> Standing | None:
+    """Where ``word`` stands by ``log_joint`` ``[W]``, exactly; None when it is not in the lexicon."""
+    number = None if word is None else lexicon.number.get(word)
+    if number is None:
+        return None
+    own = log_joint[number]
+    return Standing(int((log_joint >= own).sum()), len(lexicon), float(np.exp(own - np.logaddexp.reduce(log_joint))))
 
 
 @dataclass(frozen=True)
@@ -109,7 +135,7 @@ def over_lexicon(
             math.log(settings.outside_prior) + free.log_evidence - math.log1p(-settings.outside_prior) - log_evidence
         )
         outside = 1 / (1 + math.exp(-log_odds)) if log_odds > -700 else 0.0
-    return Belief(candidates, letter_weights(posterior, lexicon), log_evidence, outside), posterior, free
+    return Belief(candidates, letter_weights(posterior, lexicon), log_evidence, outside, log_joint), posterior, free
 
 
 def with_open_vocabulary(
@@ -147,7 +173,7 @@ def with_open_vocabulary(
             math.log(settings.outside_prior) + free.log_evidence,
         )
     )
-    return Belief(tuple(ranked), weights, log_evidence, inside.outside)
+    return Belief(tuple(ranked), weights, log_evidence, inside.outside, inside.log_joint)
 
 
 def over_strings(emissions: Emissions, alphabet: Alphabet, n: int | None, settings: DecodingSettings) -> Belief:

@@ -32,6 +32,8 @@ class Decoded:
         expected_ola: the accuracy that ``word`` is expected to have under the probabilities, as a fraction.
         outside: probability that the word is none of the lexicon's.
         unsure: whether the answer should be taken with doubt.
+        standing: where the true word stands among those of the lexicon; None without truth or lexicon, or where the
+            lexicon lacks it.
     """
 
     word: str
@@ -42,6 +44,7 @@ class Decoded:
     expected_ola: float
     outside: float
     unsure: bool
+    standing: beliefs.Standing | None = None
 
 
 def decode(
@@ -49,6 +52,7 @@ def decode(
     settings: DecodingSettings | None = None,
     lexicon: Lexicon | None = None,
     n: int | None = None,
+    truth: str | None = None,
 ) -> Decoded:
     """Read one clip.
 
@@ -61,6 +65,7 @@ def decode(
         settings: what may be chosen; None for the defaults.
         lexicon: the words that may be, None for any string.
         n: how many letters the word has, None when that is not known.
+        truth: the true word, to say where it stands; it changes nothing else.
 
     Raises:
         UnwrittenError: emissions that are not finite, not normalised, of another width or without frames; a clip
@@ -111,6 +116,9 @@ def decode(
         expected_ola=float(expected_ola(belief.weights, labels)),
         outside=belief.outside,
         unsure=bool(probability * (1 - belief.outside if closed else 1) < settings.unsure_below),
+        standing=None
+        if lexicon is None or belief.log_joint is None
+        else beliefs.standing_of(truth, lexicon, belief.log_joint),
     )
 
 

@@ -21,7 +21,8 @@ class Reader(Protocol):
 
     A reader may also have ``protocol`` (str; the evaluation's setting when absent), ``fingerprint`` (str; what else its
     answers depend on, such as the digest of a checkpoint) and ``asked(clips, modality)`` (the clips that it was asked;
-    all when absent): people answer a sample, and what nobody asked them is no failure.
+    all when absent): people answer a sample, and what nobody asked them is no failure. ``reads_shots`` (False when
+    absent) says that it reads one shot of a file where ``Clip.shot`` asks for it; others would read the whole file.
     """
 
     name: str

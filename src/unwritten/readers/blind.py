@@ -69,6 +69,8 @@ class BlindReader:
         UsageError: the settings name the benchmark's own list.
     """
 
+    reads_shots = True
+
     def __init__(self, settings: BlindSettings = BlindSettings(), words: WordList | None = None) -> None:
         if words is None:
             words = _known_words(settings)

@@ -25,6 +25,7 @@ from unwritten.models.checkpoint import default_checkpoint, load_model
 from unwritten.models.encoder import SUBSAMPLING
 from unwritten.models.fusion import HEADS
 from unwritten.readers.base import failed_answer, number_of_letters
+from unwritten.readers.emissions import EmissionCache
 from unwritten.readers.prepared import stored_features
 from unwritten.readers.recording import record_clip
 from unwritten.tracking.settings import TrackerSettings
@@ -113,6 +114,8 @@ class CtcReader:
         self.tracker = tracker
         self.store = store or Store()
 
+    reads_shots = True
+
     def modalities(self) -> tuple[Modality, ...]:
         """All three."""
         return MODALITIES
@@ -122,41 +125,68 @@ class CtcReader:
         for clip in clips:
             start_s = time.perf_counter()
             try:
-                features = self.features_of(clip, modality)
+                emissions = self.emissions_of(clip, modality)
                 n = number_of_letters(clip) if self.length_known else None
-                decoded = self.decode_features(features, modality, n)
+                decoded = self.decode_emissions(emissions, n, clip.word)
             except (UnwrittenError, ValueError) as error:
                 yield failed_answer(clip, self.name, modality, error, time.perf_counter() - start_s)
                 continue
-            yield Answer(
-                item=clip.id,
-                reader=self.name,
-                modality=modality,
-                raw=decoded.letters,
-                word=decoded.word,
-                candidates=decoded.candidates,
-                state="answered" if decoded.word else "empty",
-                seconds=time.perf_counter() - start_s,
-                details={"letter_spans_s": [list(span) for span in decoded.letter_spans_s], "unsure": decoded.unsure},
-            )
+            yield self.answer(clip, modality, decoded, time.perf_counter() - start_s)
+
+    def answer(self, clip: Clip, modality: Modality, decoded: Decoded, seconds: float) -> Answer:
+        """What was decoded as the answer to a clip; ``details`` say where the truth stands among the lexicon's words."""
+        details: dict[str, object] = {
+            "letter_spans_s": [list(span) for span in decoded.letter_spans_s],
+            "unsure": decoded.unsure,
+        }
+        if decoded.standing is not None:
+            details |= {
+                "rank": decoded.standing.rank,
+                "rank_of": decoded.standing.of,
+                "probability": decoded.standing.probability,
+            }
+        return Answer(
+            item=clip.id,
+            reader=self.name,
+            modality=modality,
+            raw=decoded.letters,
+            word=decoded.word,
+            candidates=decoded.candidates,
+            state="answered" if decoded.word else "empty",
+            seconds=seconds,
+            details=details,
+        )
 
     def decode(self, recording: Recording, modality: Modality, n: int | None) -> Decoded:
         """Read one recording; ``n`` letters when known."""
-        return self.decode_features(self.network.features_of(recording), modality, n)
+        return self.decode_emissions(self.network.log_probs(self.network.features_of(recording), modality), n)
 
     def features_of(self, clip: Clip, modality: Modality) -> Features:
         """Features of a clip in one modality; a file's are kept in the store."""
-        if clip.recording is None and modality in clip.files:
+        if clip.recording is None and clip.shot is None and modality in clip.files:
             return stored_features(clip.files[modality], modality, self.network.features, self.tracker, self.store)
         return self.network.features_of(record_clip(clip, modality, self.tracker, self.store))
 
-    def decode_features(self, features: Features, modality: Modality, n: int | None) -> Decoded:
-        """Read one clip's features; ``n`` letters when known."""
-        emissions = self.network.log_probs(features, modality)
-        lexicon = None
-        if self.lexicon is not None and n != 1:
-            lexicon = named_lexicon(self.lexicon, self.network.alphabet, n if n is not None and n > 5 else None)
-        return decode(emissions, self.decoding, lexicon, n)
+    def emissions_of(self, clip: Clip, modality: Modality) -> NDArray[np.float32]:
+        """Emissions of a clip in one modality ``[U, A]``, shared with the other readers of this checkpoint."""
+
+        def compute() -> NDArray[np.float32]:
+            return self.network.log_probs(self.features_of(clip, modality), modality)
+
+        return _EMISSIONS.get_or_compute(clip, modality, self.fingerprint, self.tracker, compute)
+
+    def decode_emissions(self, emissions: NDArray[np.float32], n: int | None, truth: str | None = None) -> Decoded:
+        """Read one clip's emissions; ``n`` letters when known; ``truth`` only tells where it stands."""
+        return decode(emissions, self.decoding, self.lexicon_of(n), n, truth)
+
+    def lexicon_of(self, n: int | None) -> Lexicon | None:
+        """The words that may be, of ``n`` letters when that is known; None for any string."""
+        if self.lexicon is None or n == 1:
+            return None
+        return named_lexicon(self.lexicon, self.network.alphabet, n if n is not None and n > 5 else None)
+
+
+_EMISSIONS = EmissionCache()
 
 
 @lru_cache(maxsize=4)

@@ -55,6 +55,7 @@ def _ctc(node: DictConfig, key: str) -> Sequence[Reader]:
 
     values = _values(node, key)
     as_sent = values.pop("as_sent", None)
+    oracle = values.pop("oracle", None)
     values.pop("protocol", None)
     if values.get("decoding") is not None:
         values["decoding"] = settings_from(DecodingSettings, values["decoding"], f"reader.{key}.decoding")
@@ -66,6 +67,10 @@ def _ctc(node: DictConfig, key: str) -> Sequence[Reader]:
         reader = CtcReader(**values)
     except TypeError as error:
         raise UsageError(f"reader.{key}: {error}") from error
+    if oracle is not None:
+        from unwritten.readers.oracle import OracleReader, OracleSettings
+
+        return [OracleReader(reader, settings_from(OracleSettings, oracle, f"reader.{key}.oracle"))]
     if as_sent is None:
         return [reader]
     return [AsSentReader(reader, settings_from(AsSentSettings, as_sent, f"reader.{key}.as_sent"))]

@@ -92,6 +92,10 @@ def record_clip(
         )
     if modality not in clip.files:
         raise UnwrittenError(f"{clip.id}: has no {modality} file; leave out modality={modality} or add the file")
+    if clip.shot is not None:
+        from unwritten.readers.shots import record_shot  # which records whole files
+
+        return record_shot(clip, modality, tracker, store)
     return record_file(clip.files[modality], modality, tracker, store)
 
 
