@@ -11,7 +11,8 @@ import pytest
 from unwritten.decoding import DecodingSettings, Lexicon, decode
 from unwritten.errors import UsageError
 from unwritten.media import read_frames, write_audio, write_video
-from unwritten.readers.replay import Reading, belief_over_time, write_replay
+from unwritten.readers.replay import write_replay
+from unwritten.readers.replay_belief import Reading, belief_over_time
 from unwritten.readers.replay_drawing import INK, Box
 from unwritten.readers.replay_ink import InkOverTime
 from unwritten.types import Recording, Track

@@ -20,16 +20,8 @@ from unwritten.handwriting.writers import SimulatedWriter
 from unwritten.models.checkpoint import load_model
 from unwritten.simulation.clips import live_clips
 from unwritten.simulation.severity import severity
-from unwritten.training.clips import (
-    _AS_THEY_ARE,
-    _UNCHANGED,
-    ClipPlanner,
-    ClipSettings,
-    chosen_fold,
-    compose_clips,
-    levelled,
-    load_bank,
-)
+from unwritten.training.clip_bank import AS_THEY_ARE, UNCHANGED, compose_clips, levelled, load_bank
+from unwritten.training.clips import ClipPlanner, ClipSettings, chosen_fold
 from unwritten.training.fit import fit, prepare
 from unwritten.training.samples import MixSettings, PlannedItem
 
@@ -149,10 +141,10 @@ def test_a_joined_word_is_its_clips_one_after_the_other_on_one_scale(files, tmp_
     bank = load_bank(chosen_fold(ClipSettings(clips=str(files)), 0).train, features, Store(tmp_path), 1, ALPHABET)
     standard = {str(bank.labels[n]): n for n in range(len(bank)) if bank.styles[n] == "standard"}
     chosen = (standard["b"], standard["e"])
-    item = compose_clips(PlannedItem(chosen, "be", 5), bank, _AS_THEY_ARE, _UNCHANGED, features)
+    item = compose_clips(PlannedItem(chosen, "be", 5), bank, AS_THEY_ARE, UNCHANGED, features)
     frames = [len(bank.mel[n]) for n in chosen]
     assert abs(len(item.kinematics) - sum(frames)) <= 1
-    alone = [compose_clips(PlannedItem((n,), "", 5), bank, _AS_THEY_ARE, _UNCHANGED, features) for n in chosen]
+    alone = [compose_clips(PlannedItem((n,), "", 5), bank, AS_THEY_ARE, UNCHANGED, features) for n in chosen]
     np.testing.assert_allclose(item.spectrogram[: frames[0]], alone[0].spectrogram[: frames[0]], atol=1e-6)
     np.testing.assert_array_equal(item.spectrogram_mask[: frames[0]], alone[0].spectrogram_mask[: frames[0]])
     # Column 11 marks the first frames of a shot; column 10 is the height above the shot's middle.
@@ -165,7 +157,7 @@ def test_a_joined_word_is_its_clips_one_after_the_other_on_one_scale(files, tmp_
 def test_an_item_is_a_function_of_its_seed_and_differs_between_seeds(files, tmp_path):
     features, simulation = FeatureSettings(), severity("measured")
     bank = load_bank(chosen_fold(ClipSettings(clips=str(files)), 0).train, features, Store(tmp_path), 1, ALPHABET)
-    sound = replace(_UNCHANGED, gain=0.3)
+    sound = replace(UNCHANGED, gain=0.3)
     one, again, other = (
         compose_clips(PlannedItem((0, 1), "xy", seed), bank, simulation.camera, sound, features) for seed in (1, 1, 2)
     )

@@ -68,11 +68,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise UnwrittenError(f"{arguments.clip}: {error}") from error
     seconds = time.perf_counter() - start_s
     if arguments.replay is not None:
-        from unwritten.readers.replay import Reading, write_replay
+        from unwritten.readers.replay import write_replay
+        from unwritten.readers.replay_belief import Reading
 
-        read = Reading(
-            arguments.clip, modality, recording, emissions, settings, decoded, lexicon, arguments.length
-        )
+        read = Reading(arguments.clip, modality, recording, emissions, settings, decoded, lexicon, arguments.length)
         write_replay(arguments.replay, read)
     if arguments.json:
         print(

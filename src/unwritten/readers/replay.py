@@ -8,114 +8,25 @@ A word's probability after some frames is that of the paths that have spelled on
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unwritten.decoding import Alphabet, Decoded, DecodingSettings, Lexicon, posterior_over_time
-from unwritten.decoding.emissions import as_emissions, tempered
-from unwritten.decoding.greedy import collapse
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.readers import replay_drawing as draw
+from unwritten.readers.replay_belief import LETTER, ROWS, Reading, belief_over_time, greedy_runs
 from unwritten.readers.replay_drawing import Box, Picture
 from unwritten.readers.replay_ink import InkOverTime
-from unwritten.types import Frame, Modality, Recording
+from unwritten.types import Frame, Recording
 
 WIDTH_PX, HEIGHT_PX = 1280, 720
 _MARGIN = 16
 _BARS_PX = 268  # width of the column of words
-_ROWS = 6  # words shown at once
 _CURVES = 5  # words with a line over time
 _WINDOW_S = 6.0  # time that the lanes show
 _NOW = 0.8  # where "now" stands in them once they scroll
 _FRAME_RATE_HZ = 30.0  # of a clip without pictures
-_LETTER = 0.08  # probability from which a letter is shown
-_END_S = 1.0  # time over which the end of a word shows, at most
-_BELIEF_VALUES = 2**24  # float64 that the posterior over time may take
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What reading a clip gave, and what it was read with.
-
-    Attributes:
-        clip: the file.
-        modality: what of it was used; nothing else is shown or played.
-        recording: the track and the sound.
-        emissions: ``[U, A]`` log probabilities, the blank first.
-        decoding: settings that ``decoded`` was made with; their rate is the emissions'.
-        decoded: the answer.
-        lexicon: words that were possible, None for any string.
-        length: number of letters that was given, None when it was not.
-    """
-
-    clip: Path
-    modality: Modality
-    recording: Recording
-    emissions: NDArray[np.floating]
-    decoding: DecodingSettings
-    decoded: Decoded
-    lexicon: Lexicon | None = None
-    length: int | None = None
-
-
-@dataclass(frozen=True)
-class Belief:
-    """How probable the words that matter were while the clip went on.
-
-    Attributes:
-        words: R words, by when they mattered most.
-        time_s: ``[K]``.
-        probability: ``[K, R]``.
-    """
-
-    words: tuple[str, ...]
-    time_s: NDArray[np.float64]
-    probability: NDArray[np.float64]
-
-    def at(self, time_s: float) -> NDArray[np.float64]:
-        """Probabilities ``[R]`` at a time, interpolated."""
-        where = float(np.interp(time_s, self.time_s, np.arange(len(self.time_s))))
-        low = min(int(where), len(self.time_s) - 1)
-        high = min(low + 1, len(self.time_s) - 1)
-        return self.probability[low] + (where - low) * (self.probability[high] - self.probability[low])
-
-
-def belief_over_time(reading: Reading, end_s: float) -> Belief:
-    """The probabilities of all words that are ever among the likeliest, after every emission frame.
-
-    Args:
-        reading: the reading.
-        end_s: end of the clip, when the last frame counts.
-    """
-    alphabet = Alphabet(reading.decoding.alphabet)
-    emissions = tempered(as_emissions(reading.emissions, alphabet.classes), reading.decoding.temperature)
-    if reading.length == 1:
-        lexicon = Lexicon.letters(alphabet)
-    elif reading.lexicon is not None:
-        lexicon = reading.lexicon.of_length(reading.length)
-    else:  # any string was possible: follow those that the search found
-        found = [word for word, _ in reading.decoded.candidates if word]
-        lexicon = Lexicon.build(found or [reading.decoded.word or alphabet.letters[0]], alphabet=alphabet)
-    count = len(emissions)
-    steps = max(2, min(count + 1, _BELIEF_VALUES // len(lexicon)))
-    after = np.unique(np.round(np.linspace(0, count, steps)).astype(np.int64))
-    weight = reading.decoding.frequency_weight if reading.lexicon is not None else 0.0
-    posterior = posterior_over_time(emissions, lexicon, weight, after)
-    rows = min(_ROWS, len(lexicon))
-    leading = np.argpartition(-posterior, rows - 1, axis=1)[:, :rows]
-    chosen = np.unique(leading)
-    # The end decides the order, so that the words that won have the colours that are told apart best.
-    chosen = chosen[np.lexsort((-posterior[:, chosen].max(axis=0), -posterior[-1, chosen].round(3)))]
-    time_s = np.minimum(after / reading.decoding.rate_hz, end_s)
-    time_s[-1] = end_s
-    # That the word is over shows bit by bit while no more letters come: the last step is spread over that time.
-    written = np.flatnonzero(emissions[:, 1:].max(axis=1) > np.log(_LETTER))
-    last_s = (written[-1] + 1) / reading.decoding.rate_hz if len(written) else 0.0
-    kept = (time_s <= max(last_s, end_s - _END_S)) | (time_s == end_s)
-    return Belief(tuple(lexicon.words[index] for index in chosen), time_s[kept], posterior[np.ix_(kept, chosen)])
 
 
 def write_replay(path: Path | str, reading: Reading) -> Path:
@@ -180,13 +91,13 @@ class _Replay:
         self.belief = belief_over_time(reading, self.end_s)
         self.probability = np.exp(np.asarray(reading.emissions, dtype=np.float64))
         self.letter_s = np.arange(len(self.probability)) / reading.decoding.rate_hz
-        self.runs = _greedy_runs(self.probability)
+        self.runs = greedy_runs(self.probability)
         self._lay_out(waveform is not None)
         self.span_s = min(_WINDOW_S, max(self.end_s, 1.0))
         self.scale = self.lanes["letters"].width / self.span_s  # pixels a second
         self.envelope = None if waveform is None else _envelope(waveform, rate_hz, self.scale)
         self.spectrum = None if waveform is None or self.track is not None else _spectrum(waveform, rate_hz)
-        self.row_y = np.full(len(self.belief.words), float(_ROWS))
+        self.row_y = np.full(len(self.belief.words), float(ROWS))
         if self.track is not None:
             self.ink = InkOverTime(self.track, self.top)
         self.base = self._background()
@@ -315,7 +226,7 @@ class _Replay:
         if shown.any():
             first, last = np.flatnonzero(shown)[[0, -1]]
             x = self._x(self.letter_s[first : last + 1], start_s)
-            raised_labels = np.flatnonzero(self.probability[first : last + 1, 1:].max(axis=0) > _LETTER) + 1
+            raised_labels = np.flatnonzero(self.probability[first : last + 1, 1:].max(axis=0) > LETTER) + 1
             for label in raised_labels.tolist():
                 height = self.probability[first : last + 1, label]
                 points = np.stack((x, base - reach * height), axis=1)
@@ -353,12 +264,12 @@ class _Replay:
         rank[np.argsort(-probability, kind="stable")] = np.arange(len(probability))
         # Rows glide to their new places, and wait below the pane when they are not among the first.
         glide = 0.3 if now_s < self.end_s else 1.0
-        self.row_y += glide * (np.minimum(rank, _ROWS + 0.2) - self.row_y)
+        self.row_y += glide * (np.minimum(rank, ROWS + 0.2) - self.row_y)
         body = pane[98:]
-        step = (body.shape[0] - 4) / _ROWS
+        step = (body.shape[0] - 4) / ROWS
         full = body.shape[1] - 24
         for row in np.argsort(probability):
-            if self.row_y[row] > _ROWS - 0.1:
+            if self.row_y[row] > ROWS - 0.1:
                 continue
             top = self.row_y[row] * step
             leads = rank[row] == 0
@@ -382,19 +293,6 @@ def _colour_of(label: int) -> draw.Colour:
 
 def _word_colour(row: int) -> draw.Colour:
     return draw.ACCENT if row == 0 else draw.LETTERS[(row - 1) % len(draw.LETTERS)]
-
-
-def _greedy_runs(probability: NDArray[np.float64]) -> list[tuple[int, int]]:
-    """Label and frame of the peak of every letter that greedy decoding gives, in order."""
-    best = probability.argmax(axis=1)
-    edges = np.flatnonzero(np.diff(best, prepend=-1))
-    runs = []
-    for first, end in zip(edges, [*edges[1:], len(best)], strict=True):
-        label = int(best[first])
-        if label:
-            runs.append((label, int(first + probability[first:end, label].argmax())))
-    assert [label for label, _ in runs] == collapse(best).tolist()
-    return runs
 
 
 def _envelope(waveform: NDArray[np.float32], rate_hz: int, scale: float) -> NDArray[np.float64]:
