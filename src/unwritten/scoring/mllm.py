@@ -26,7 +26,7 @@ import numpy as np
 
 from unwritten.errors import UnwrittenError
 from unwritten.scoring.metrics import normalise, ordered_letter_accuracy
-from unwritten.types import STATES, Answer
+from unwritten.types import STATES, Answer, State
 
 _SAID = ("answered", "malformed")
 
@@ -82,7 +82,7 @@ class Answering:
     """
 
     n: int
-    states: Mapping[str, int]
+    states: Mapping[State, int]
     input_failure_rate: float
     presence: Presence
     ola_all: float
