@@ -11,7 +11,7 @@ import pytest
 from unwritten.decoding import DecodingSettings, Lexicon, decode
 from unwritten.errors import UsageError
 from unwritten.media import read_frames, write_audio, write_video
-from unwritten.readers.replay import write_replay
+from unwritten.readers.replay import sound_from_first_picture, write_replay
 from unwritten.readers.replay_belief import Reading, belief_over_time
 from unwritten.readers.replay_drawing import INK, Box
 from unwritten.readers.replay_ink import InkOverTime
@@ -107,6 +107,16 @@ def test_without_a_lexicon_the_strings_that_were_found_are_followed(clip):
     decoded = decode(emissions, settings)
     belief = belief_over_time(Reading(path, "video", Recording(a_track(times)), emissions, settings, decoded), 2.0)
     assert belief.words[0] == "ba"
+
+
+@pytest.mark.parametrize(("offset_s", "first"), [(0.0, 100), (0.05, 900), (-0.003, 52)])
+def test_sound_that_starts_apart_from_the_pictures_is_moved_to_its_place(clip, offset_s, first):
+    path, times, _ = clip
+    waveform = np.zeros(16_000, np.float32)
+    waveform[100] = 1.0
+    moved, rate_hz = sound_from_first_picture(Recording(a_track(times), waveform, audio_offset_s=offset_s))
+    assert rate_hz == 16_000
+    assert int(moved.argmax()) == first
 
 
 def test_ink_grows_and_stays_upright():

@@ -44,7 +44,7 @@ def write_replay(path: Path | str, reading: Reading) -> Path:
     check_replay_path(path, reading.clip)
     from unwritten.media import write_video
 
-    waveform, rate_hz = _sound(reading.recording)
+    waveform, rate_hz = sound_from_first_picture(reading.recording)
     times = _picture_times(reading, waveform, rate_hz)
     pictures = _Replay(reading, times, waveform, rate_hz).pictures()
     return write_video(path, pictures, times, waveform=waveform, sample_rate_hz=rate_hz, crf=20)
@@ -62,8 +62,8 @@ def check_replay_path(path: Path, clip: Path) -> None:
         raise UsageError(f"--replay {path}: is the clip itself; give another name")
 
 
-def _sound(recording: Recording) -> tuple[NDArray[np.float32] | None, int]:
-    """Sound that begins with the first picture."""
+def sound_from_first_picture(recording: Recording) -> tuple[NDArray[np.float32] | None, int]:
+    """The sound ``[N]`` from the first picture on, silent until it begins, and its rate in Hz; None without sound."""
     if recording.waveform is None:
         return None, recording.sample_rate_hz
     waveform = np.asarray(recording.waveform, dtype=np.float32)
