@@ -9,21 +9,13 @@ from html import escape
 from pathlib import Path
 
 from unwritten.files import whole_file
+from unwritten.report.accounts import calibration, comparisons, costs, scoreboard
 from unwritten.report.gallery import GallerySettings, Load, build_gallery, gallery_html
 from unwritten.report.html import Cell, section, table
 from unwritten.report.inputs import Results
 from unwritten.report.labels import MODALITY_NAMES, NONE, interval, percent, reader_label
 from unwritten.report.ladders import ladders_html
-from unwritten.report.sections import (
-    breakdowns,
-    comparisons,
-    confusions,
-    costs,
-    forest,
-    fusion,
-    joined_answers,
-    scoreboard,
-)
+from unwritten.report.sections import breakdowns, confusions, forest, fusion, joined_answers
 
 _STATIC = Path(__file__).with_name("static")
 _PACKAGES = ("torch", "torchaudio", "lightning", "numba", "numpy", "av", "opencv-python", "mediapipe", "wordfreq")
@@ -63,7 +55,7 @@ def make_page(results: Results, settings: GallerySettings, load: Load, title: st
     gallery = build_gallery(results, settings, load)
     scored = joined_answers(results)
     parts = [
-        _Part("scores", "Scores", scoreboard(results) + comparisons(results),
+        _Part("scores", "Scores", scoreboard(results) + comparisons(results) + calibration(results),
               "Click a heading to sort. Told: what a reader knows beside the clip (n: the number of letters)."),
         _Part("forest", "Against the floor, models and people", forest(results)),
         _Part("fusion", "Does hearing help seeing?", fusion(results)),

@@ -1,4 +1,4 @@
-"""The parts of the page that are made from scores: what each section shows and says."""
+"""The figures of the page: what each shows, says, and stands above as a table."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 
 from unwritten.report.figures import Band, Guide, Mark, Row, dot_plot, heat_map, legend
-from unwritten.report.html import Cell, figure, table
-from unwritten.report.inputs import PUBLISHED, Results
-from unwritten.report.labels import MODALITY_NAMES, NONE, interval, percent, points, reader_label, side_information
+from unwritten.report.html import figure, table
+from unwritten.report.inputs import Results
+from unwritten.report.labels import MODALITY_NAMES, NONE, interval, percent, points, reader_label
 from unwritten.scoring.breakdown import confusion_matrix
 from unwritten.scoring.scores import item_scores
 from unwritten.types import MODALITIES
@@ -36,75 +36,12 @@ def _title(benchmark: str, protocol: str) -> str:
     return f"{benchmark}, protocol {protocol}"
 
 
-def scoreboard(results: Results) -> str:
-    """Every total with protocol, side information, floor, interval and failures."""
-    headings = (
-        "reader", "given", "OLA %", "95 % interval", "over floor", "floor %", "n", "failed", "protocol", "told",
-        "above chance %", "edit sim. %", "words %", "top-5 %",
-    )  # fmt: skip
-    out = []
-    for benchmark in dict.fromkeys(b for b, _ in results.groups()):
-        rows = []
-        totals = results.totals(benchmark)
-        best = {m: max((r["ola"] for r in totals if r["modality"] == m), default=None) for m in MODALITIES}
-        for row in totals:
-            floor = results.floor(benchmark, row["modality"])
-            over = None if floor is None else row["ola"] - floor
-            rows.append(
-                [
-                    Cell(reader_label(row["reader"])),
-                    Cell(MODALITY_NAMES[row["modality"]], _ORDER[row["modality"]]),
-                    Cell(percent(row["ola"]), row["ola"], strong=row["ola"] == best[row["modality"]]),
-                    Cell(interval(row["ola_low"], row["ola_high"]), row["ola_low"]),
-                    Cell(points(over), over),
-                    Cell(percent(floor), floor),
-                    _count(row["n"]),
-                    _count(row["failed"]),
-                    row["protocol"],
-                    side_information(results, row["run"], row["reader"]),
-                    *(
-                        Cell(percent(row.get(name)), row.get(name))
-                        for name in ("corrected_ola", "edit_similarity", "word_accuracy", "top5")
-                    ),
-                ]
-            )
-        given = sorted({row["given"] for row in totals if row.get("given")})
-        shown = table(f"Scores on {benchmark}; the best of each modality in bold", headings, rows, sortable=True)
-        if given:
-            note = f"Intervals cross words with what they share, {' or '.join(given)}."
-            shown += f'<p class="note">{escape(note)}</p>'
-        # Letters, synthetic and live words apart are parts of the same: one click away.
-        whole = "/" not in benchmark
-        out.append(shown if whole else f"<details><summary>{escape(benchmark)} alone</summary>{shown}</details>")
-    if results.published:
-        rows = [
-            [
-                reader_label(row["reader"]),
-                row["benchmark"],
-                side_information(results, None, row["reader"]),
-                Cell(MODALITY_NAMES[row["modality"]], _ORDER[row["modality"]]),
-                Cell(percent(row["ola"], 2), row["ola"]),
-            ]
-            for row in results.published
-            if row["style"] == "all"
-        ]
-        numbers = table(
-            "As printed in the benchmark's paper", ("reader", "benchmark", "told", "given", "OLA %"), rows, True
-        )
-        out.append(f"<details><summary>Published numbers: other items, no intervals</summary>{numbers}</details>")
-    return "".join(out)
-
-
-def _count(value: int | None) -> Cell:
-    return Cell(NONE if value is None else str(value), value)
-
-
 def forest(results: Results) -> str:
     """All totals with their intervals against the floor, the published models and people."""
     out = [legend(blind=True)]
     groups = results.groups()
-    main = [group for group in groups if "/" not in group[0]] or groups
-    for benchmark, protocol in main:
+    whole = [group for group in groups if "/" not in group[0] or _has(results.published, group[0])] or groups
+    for benchmark, protocol in whole:
         rows = [row for row in results.totals(benchmark) if row["protocol"] == protocol]
         floors = [f for m in MODALITIES if (f := results.floor(benchmark, m)) is not None]
         own = _rows(rows, hollow=False)
@@ -113,7 +50,7 @@ def forest(results: Results) -> str:
         *early, last = [own[place : place + _PER_FIGURE] for place in range(0, len(own), _PER_FIGURE)]
         bands = [Band(last, "", guides)]
         printed = [row for row in results.published if row["style"] == "all"]
-        shown = [name for name in (benchmark, f"{benchmark}/live", _MAIN_TABLE) if _has(printed, name)]
+        shown = [name for name in (benchmark, _MAIN_TABLE) if _has(printed, name)]
         for name in dict.fromkeys(shown):
             same = name == benchmark
             note = "" if same else " (other items)"
@@ -175,7 +112,7 @@ def fusion(results: Results) -> str:
                 effects[results.name_of(place, effect["reader"]), effect["benchmark"]] = effect
     bands, numbers = [], []
     benchmarks = list(dict.fromkeys(row["benchmark"] for row in results.totals()))
-    for benchmark in [name for name in benchmarks if "/" not in name] or benchmarks:
+    for benchmark in [name for name in benchmarks if "/" not in name or _has(results.published, name)] or benchmarks:
         rows = []
         for reader, own in _by_reader(results.totals(benchmark)).items():
             if reader.startswith("blind-") or len(own) < 3:
@@ -325,79 +262,3 @@ def confusions(scored: pd.DataFrame, main: tuple[str, str]) -> str:
         figures.append(f'<div data-choice="{place}"{hidden}>{figure(graphic, caption, numbers)}</div>')
     chooser = f'<label class="bar">Reader <select data-chooses="confusion">{"".join(options)}</select></label>'
     return f'{chooser}<div id="confusion">{"".join(figures)}</div>'
-
-
-def costs(results: Results) -> str:
-    """Time, tokens, money and kinds of failure of each reader."""
-    rows: list[list[Cell | str]] = []
-    for place, run in enumerate(results.runs):
-        if run.table.empty:
-            continue
-        for (reader, modality), own in run.table.groupby(["reader", "modality"], sort=False):
-            states = own["state"].value_counts()
-            wrong = ", ".join(f"{state} {count}" for state, count in states.items() if state != "answered")
-            known = own["cost"].notna()
-            cost = float(own["cost"].astype(float).sum()) if known.any() else None
-            tokens = [int(own[name].fillna(0).astype(float).sum()) for name in ("tokens_in", "tokens_out")]
-            median, total = float(own["seconds"].median()), float(own["seconds"].sum())
-            rows.append(
-                [
-                    reader_label(results.name_of(place, str(reader))),
-                    Cell(MODALITY_NAMES.get(str(modality), str(modality)), _ORDER.get(str(modality))),
-                    _count(len(own)),
-                    Cell(_seconds(median), median),
-                    Cell(_seconds(total), total),
-                    Cell(f"{tokens[0]:,}" if tokens[0] else NONE, tokens[0]),
-                    Cell(f"{tokens[1]:,}" if tokens[1] else NONE, tokens[1]),
-                    Cell(NONE if cost is None else f"${cost:.2f}", cost),
-                    wrong or "none",
-                ]
-            )
-    headings = (
-        "reader",
-        "given",
-        "n",
-        "s / item (median)",
-        "s in all",
-        "tokens in",
-        "tokens out",
-        "cost",
-        "unanswered",
-    )
-    return table("Time (median and sum) and cost", headings, rows, sortable=True) if rows else ""
-
-
-def _seconds(value: float) -> str:
-    return f"{value:.3f}" if value < 0.0995 else f"{value:.1f}"
-
-
-def comparisons(results: Results) -> str:
-    """Readers in pairs, Holm-corrected."""
-    rows: list[list[Cell | str]] = []
-    for place, run in enumerate(results.runs):
-        for entry in run.analysis.get("comparisons", []):
-            rows.append(
-                [
-                    f"{results.name_of(place, entry['first'])} minus {results.name_of(place, entry['second'])}",
-                    Cell(MODALITY_NAMES.get(entry["modality"], entry["modality"]), _ORDER.get(entry["modality"])),
-                    Cell(entry["style"]),
-                    _count(entry["n"]),
-                    Cell(points(entry["difference"]), entry["difference"]),
-                    f"{points(entry['low'])} to {points(entry['high'])}",
-                    Cell(_p(entry["p_holm"]), entry["p_holm"]),
-                ]
-            )
-    headings = ("pair", "given", "style", "n", "difference, points", "95 % interval", "p (Holm)")
-    if not rows:
-        return ""
-    inner = table("Paired differences on the same items", headings, rows, sortable=True)
-    return f"<details><summary>{len(rows)} paired comparisons, Holm-corrected</summary>{inner}</details>"
-
-
-def _p(value: float | None) -> str:
-    return NONE if value is None else f"{value:.3f}" if value >= 0.001 else "<0.001"
-
-
-def is_published(row: dict[str, Any]) -> bool:
-    """Whether nothing but the number is known."""
-    return bool(row["protocol"] == PUBLISHED)
