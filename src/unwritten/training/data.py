@@ -160,7 +160,7 @@ class SimulatedBatches(Dataset[Batch]):
 
     def compose(self, item: PlannedItem) -> ComposedItem:
         """Features of an item."""
-        return compose(item, self.pool, self.camera, self.sound, self.features)
+        return compose(item, self.pool, self.camera, self.sound, self.features, self.planner.mix)
 
     def batches(self, epoch: int) -> list[list[int]]:
         """Item numbers of every batch of an epoch, of all devices together; every epoch has equally many."""

@@ -6,7 +6,7 @@ batches are bounded by frames and hold items of like length. T is the number of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from unwritten.features.extract import FeatureSettings, track_features
 from unwritten.simulation.camera import CameraSettings, film
+from unwritten.simulation.misplacement import misplace_strokes
 from unwritten.simulation.motion import MOTION_RATE_HZ, Motion
 from unwritten.training.pool import Pool, dequantise
 
@@ -29,6 +30,8 @@ class MixSettings:
         longest_spelled: letters of the longest spelled word.
         word_flatness: exponent on word frequencies; 0 draws all words alike.
         style_weights: how often a style is drawn for spelled words and letters, by name; 1 when not named.
+        misplaced: probability that a letter filmed alone has a stroke that begins off from where the last one ended.
+        misplaced_reach: standard deviation of that shift in letter heights.
         repeat_epoch: every epoch is the first one again, to see whether the network can learn it by heart.
     """
 
@@ -38,6 +41,8 @@ class MixSettings:
     longest_spelled: int = 5
     word_flatness: float = 0.3
     style_weights: dict[str, float] = field(default_factory=dict)
+    misplaced: float = 0.35
+    misplaced_reach: float = 0.14
     repeat_epoch: bool = False
 
 
@@ -169,11 +174,18 @@ def compose(
     camera: CameraSettings,
     sound: SoundAugmentSettings,
     features: FeatureSettings,
+    mix: MixSettings,
 ) -> ComposedItem:
     """Film and sound one planned item."""
     rng = np.random.default_rng(item.seed)
     motion = _joined(item, pool)
-    track = film(motion, float(pool.heights_mm[item.entries[0]]), camera, rng)
+    height_mm = float(pool.heights_mm[item.entries[0]])
+    if len(item.entries) == len(item.word):  # letters filmed one by one
+        moved = misplace_strokes(
+            motion.xy_mm, motion.pen_down, motion.shot, height_mm, mix.misplaced, mix.misplaced_reach, rng
+        )
+        motion = replace(motion, xy_mm=moved)
+    track = film(motion, height_mm, camera, rng)
     kinematics, known, _ = track_features(track, features)
     spectrogram, heard = _sounded(item, pool, len(kinematics), sound, features, rng)
     if len(pool.mel):
