@@ -54,7 +54,7 @@ class SafeWandbLogger(WandbLogger):
             letters = str(config.model.alphabet)
             self._safely("confusions", lambda: self._log_image("confusions", confusions_of_run(run_dir, letters)))
         self._safely("the checkpoint", lambda: self._log_checkpoint(run_dir / "checkpoints" / "best.ckpt"))
-        self._safely("the end", self.experiment.finish)
+        self._safely("the end", lambda: self.experiment.finish())
 
     def _log_scores(self, scores: Sequence[Score]) -> None:
         import wandb
