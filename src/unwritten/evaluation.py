@@ -23,9 +23,10 @@ from unwritten.readers.load import load_published, load_reader
 from unwritten.readers.log import AnswerLog
 from unwritten.scoring.analysis import analyse, write_analysis
 from unwritten.scoring.intervals import IntervalSettings
+from unwritten.scoring.printed import format_analysis
 from unwritten.scoring.scores import Score, score_table, write_scores
 from unwritten.scoring.table import Problems, answers_table, clean, read_answers, write_answers
-from unwritten.scoring.text import format_fusion, format_scores
+from unwritten.scoring.text import format_scores
 from unwritten.types import MODALITIES, Answer, Clip, Modality
 
 PROTOCOLS = ("transfer", "live", "cross-style", "closed")
@@ -74,13 +75,7 @@ def evaluate(config: DictConfig) -> list[Score]:
     if not table.empty:
         analysis = analyse(table, problems, intervals, float(config.fusion_margin), scores)
         write_analysis(analysis, run_dir / "analysis.json")
-        fusion = format_fusion(analysis.fusion)
-        if fusion:
-            print(
-                "\nAudio and video together against the better of the two, in points of OLA. No worse: the bound, which"
-            )
-            print(f"holds whichever of the two is truly better, lies above {-100 * float(config.fusion_margin):+g}.")
-            print(fusion)
+        print(format_analysis(analysis, table, float(config.fusion_margin)), end="")
     sys.stdout.flush()
     for line in problems.lines():
         print(f"evaluate.py: {line}", file=sys.stderr)
@@ -101,7 +96,8 @@ def load_benchmark(node: DictConfig, seed: int = 0) -> list[Clip]:
     """The items of a benchmark, from its node of the configuration.
 
     Args:
-        node: ``kind`` and what that kind needs; ``unwritten`` takes ``root`` and, in ``patterns``, how names are read.
+        node: ``kind`` and what that kind needs; ``unwritten`` takes ``root``, in ``patterns`` how names are read, in
+            ``truth`` a folder of what was marked on the clips, and with ``letter_shots`` every shot as an item too.
         seed: of every random choice.
 
     Raises:
@@ -139,7 +135,16 @@ def load_benchmark(node: DictConfig, seed: int = 0) -> list[Clip]:
         clips = [clip for clip in clips if clip.source in wanted]
         if not clips:
             raise UnwrittenError(f"{root}: holds no clip of source {' or '.join(wanted)}; leave out benchmark.sources")
-    return clips[:limit]
+    clips = clips[:limit]
+    if node.get("truth"):
+        from unwritten.benchmark.truth import with_truth
+
+        clips = with_truth(clips, node.truth)
+    if node.get("letter_shots"):
+        from unwritten.readers.shots import letter_shots
+
+        clips += letter_shots(clips)
+    return clips
 
 
 def read_all(config: DictConfig, run_dir: Path) -> tuple[pd.DataFrame, Problems]:
@@ -167,13 +172,16 @@ def read_all(config: DictConfig, run_dir: Path) -> tuple[pd.DataFrame, Problems]
                 if given not in job.reader.modalities():
                     continue
                 items = [clip for clip in clips if given in clip.modalities]
+                if not getattr(job.reader, "reads_shots", False):
+                    items = [clip for clip in items if clip.shot is None]
                 items = list(getattr(job.reader, "asked", lambda clips, _: clips)(items, given))
                 asked += [(job.reader.name, given, clip.id) for clip in items]
                 answers += read_items(job, items, given, log)
             unknown += [f"{job.reader.name}/{item}" for item in _unknown_items(job.reader, clips)]
     if not asked:
         raise UnwrittenError(
-            f"{run_dir}: no reader takes a modality that an item has; choose another modality or reader"
+            f"{run_dir}: no reader takes a modality that an item has, or no truth that it is to be handed is known; "
+            "choose another modality or reader, or give benchmark.truth=DIR"
         )
     name = str(config.benchmark.get("name") or config.benchmark.kind)
     protocols = {job.reader.name: job.protocol for job in jobs}

@@ -57,6 +57,20 @@ def letter_spans_s(
     return letter_spans(log_probs, labels, method) / rate_hz
 
 
+def whole_spans_s(peaks_s: ArrayLike, end_s: float) -> NDArray[np.float64]:
+    """When each letter was written ``[n, 2]``, from when the model was sure of it: halfway to its neighbours.
+
+    Args:
+        peaks_s: ``[n, 2]`` spans of ``letter_spans_s``.
+        end_s: length of the clip; the first letter begins at 0 and the last one ends there.
+    """
+    peaks = np.asarray(peaks_s, dtype=np.float64).reshape(-1, 2)
+    if not len(peaks):
+        return peaks
+    edges = np.concatenate([[0.0], (peaks[:-1, 1] + peaks[1:, 0]) / 2, [max(end_s, float(peaks[-1, 1]))]])
+    return np.stack([edges[:-1], edges[1:]], axis=1)
+
+
 @njit(cache=True)
 def forced_path(emissions: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.int64]:
     """The likeliest path ``[T]`` of one label per frame that spells ``labels`` ``[n]``."""

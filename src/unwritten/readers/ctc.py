@@ -17,6 +17,7 @@ from unwritten.decoding.alphabet import Alphabet
 from unwritten.decoding.decode import Decoded, decode
 from unwritten.decoding.lexicon import Lexicon
 from unwritten.decoding.settings import DecodingSettings
+from unwritten.decoding.times import whole_spans_s
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.features.extract import FeatureSettings, extract
 from unwritten.features.store import Store
@@ -131,12 +132,18 @@ class CtcReader:
             except (UnwrittenError, ValueError) as error:
                 yield failed_answer(clip, self.name, modality, error, time.perf_counter() - start_s)
                 continue
-            yield self.answer(clip, modality, decoded, time.perf_counter() - start_s)
+            end_s = len(emissions) / self.network.emission_rate_hz
+            yield self.answer(clip, modality, decoded, end_s, time.perf_counter() - start_s)
 
-    def answer(self, clip: Clip, modality: Modality, decoded: Decoded, seconds: float) -> Answer:
-        """What was decoded as the answer to a clip; ``details`` say where the truth stands among the lexicon's words."""
+    def answer(self, clip: Clip, modality: Modality, decoded: Decoded, end_s: float, seconds: float) -> Answer:
+        """What was decoded as the answer to a clip of ``end_s`` seconds.
+
+        Its ``details`` hold when each letter was written (``letter_spans_s``) and when the network was sure of it
+        (``letter_peaks_s``), and where the truth stands in the lexicon.
+        """
         details: dict[str, object] = {
-            "letter_spans_s": [list(span) for span in decoded.letter_spans_s],
+            "letter_spans_s": whole_spans_s(decoded.letter_spans_s, end_s).round(4).tolist(),
+            "letter_peaks_s": [list(span) for span in decoded.letter_spans_s],
             "unsure": decoded.unsure,
         }
         if decoded.standing is not None:

@@ -16,7 +16,10 @@ from unwritten.scoring.breakdown import Part, confusion_matrix, most_confused, o
 from unwritten.scoring.calibration import Calibration, calibration_table
 from unwritten.scoring.compare import MARGIN, Comparison, FusionEffect, compare_pairs, fusion_effects, holm
 from unwritten.scoring.intervals import IntervalSettings
+from unwritten.scoring.items import MOST_ITEMS, ItemRow, item_rows
+from unwritten.scoring.oracle import OracleTable, is_oracle, oracle_tables
 from unwritten.scoring.scores import Score, item_scores, score_table
+from unwritten.scoring.segments import LetterTimes, letter_times
 from unwritten.scoring.table import Problems
 from unwritten.types import MODALITIES
 
@@ -31,10 +34,13 @@ class Analysis:
         scores: every row with all its metrics.
         fusion: audio+video against the better single modality.
         comparisons: readers in pairs, by modality (in ``modalities``), Holm-corrected all together.
-        parts: OLA by position, length and letter.
+        parts: OLA by position, length, letter, and by whether a public clip shows the letter.
         calibration: by reader and modality.
         confusions: the most frequent ones, by reader and modality.
         problems: counts of what was wrong with the answers.
+        oracle: what the truth of each step is worth, for readers that had truths handed in.
+        letter_times: temporal mAP, where letter times are known.
+        items: every answer with the rank of the truth, for benchmarks of few items.
     """
 
     scores: list[Score]
@@ -45,6 +51,9 @@ class Analysis:
     calibration: dict[tuple[str, str], Calibration]
     confusions: dict[tuple[str, str], list[tuple[str, str, int]]] = field(default_factory=dict)
     problems: dict[str, int] = field(default_factory=dict)
+    oracle: list[OracleTable] = field(default_factory=list)
+    letter_times: list[LetterTimes] = field(default_factory=list)
+    items: list[ItemRow] = field(default_factory=list)
 
 
 def analyse(
@@ -64,7 +73,9 @@ def analyse(
         scores: when they were made already.
     """
     settings = settings or IntervalSettings()
-    scored = item_scores(table)
+    # A reader that was handed a truth competes with nobody: it has a table of its own.
+    competing = table[~is_oracle(table)]
+    scored = item_scores(competing)
     comparisons: list[Comparison] = []
     modalities: list[str] = []
     parts: list[Part] = []
@@ -75,7 +86,7 @@ def analyse(
             found = compare_pairs(own, reader_pairs(own), settings) if len(own) else []
             comparisons += found
             modalities += [modality] * len(found)
-        for by in ("position", "length", "letter"):
+        for by in ("position", "length", "letter", "public"):
             parts += ola_by(rows, by, replace(settings, replicates=min(500, settings.replicates)))
         for (reader, modality), own in rows.groupby(["reader", "modality"], sort=False):
             counts = confusion_matrix(list(own["truth"]), list(own["counted"]), ALPHABET)
@@ -83,13 +94,16 @@ def analyse(
     corrected = holm([comparison.p_value for comparison in comparisons])
     return Analysis(
         scores=score_table(table, settings) if scores is None else scores,
-        fusion=fusion_effects(table, settings, margin),
+        fusion=fusion_effects(competing, settings, margin),
         comparisons=[replace(c, p_holm=p) for c, p in zip(comparisons, corrected, strict=True)],
         modalities=modalities,
         parts=parts,
-        calibration=calibration_table(table),
+        calibration=calibration_table(competing),
         confusions=confusions,
         problems=(problems or Problems()).counts(),
+        oracle=oracle_tables(table, settings),
+        letter_times=letter_times(competing),
+        items=item_rows(table) if table["item"].nunique() <= MOST_ITEMS else [],
     )
 
 
@@ -123,6 +137,9 @@ def write_analysis(analysis: Analysis, path: Path | str) -> None:
         "calibration": {"/".join(key): asdict(value) for key, value in analysis.calibration.items()},
         "confusions": {"/".join(key): value for key, value in analysis.confusions.items()},
         "problems": analysis.problems,
+        "oracle": [asdict(own) for own in analysis.oracle],
+        "letter_times": [asdict(own) for own in analysis.letter_times],
+        "items": [asdict(row) for row in analysis.items],
     }
     with whole_file(path) as temporary:
         temporary.write_text(json.dumps(_finite(content), indent=1) + "\n", encoding="utf-8")

@@ -10,12 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from unwritten.benchmark.protocols import PUBLIC_LETTERS
 from unwritten.errors import UsageError
 from unwritten.scoring.intervals import IntervalSettings
 from unwritten.scoring.metrics import letter_hits, normalise
 from unwritten.scoring.scores import bootstrap_of, item_scores
+from unwritten.scoring.text import format_table
 
-By = Literal["position", "length", "letter", "style"]
+By = Literal["position", "length", "letter", "style", "public"]
 NOTHING = ""
 
 
@@ -44,7 +46,8 @@ def ola_by(table: pd.DataFrame, by: By, settings: IntervalSettings | None = None
     """OLA by position (from 1), word length, letter of the truth, or style, for every reader and modality.
 
     By position and letter a word counts with the share of its letters there that are right; letters of one word are one
-    observation, so that the intervals stay honest.
+    observation, so that the intervals stay honest. ``public`` divides letters into those that public sample clips
+    show (``shown``: a reader's cameras and noise may have been set from them) and the others (``not shown``).
 
     Args:
         table: cleaned answers of one benchmark and protocol.
@@ -97,6 +100,9 @@ def _shares(rows: pd.DataFrame, by: By) -> dict[str, tuple[NDArray[np.int64], ND
     elif by == "style":
         for style in dict.fromkeys(rows["style"]):
             chosen[str(style)] = mask & (rows["style"] == style).to_numpy()[:, None]
+    elif by == "public":
+        public = mask & np.isin(_letters(truths, mask.shape[1]), sorted(PUBLIC_LETTERS))
+        chosen = {"shown": public, "not shown": mask & ~public}
     else:
         letters = _letters(truths, mask.shape[1])
         for letter in np.unique(letters[mask]):
@@ -104,6 +110,8 @@ def _shares(rows: pd.DataFrame, by: By) -> dict[str, tuple[NDArray[np.int64], ND
     out = {}
     for value, where in chosen.items():
         counts = where.sum(axis=1)
+        if not counts.any():
+            continue
         out[value] = (counts, (hits & where).sum(axis=1) / np.maximum(counts, 1))
     return out
 
@@ -146,3 +154,19 @@ def most_confused(counts: NDArray[np.int64], alphabet: str, most: int = 10) -> l
     order = np.argsort(-wrong, axis=None, kind="stable")[:most]
     pairs = [np.unravel_index(place, wrong.shape) for place in order]
     return [(alphabet[row], alphabet[column], int(wrong[row, column])) for row, column in pairs if wrong[row, column]]
+
+
+def format_parts(parts: Sequence[Part]) -> str:
+    """OLA over parts of the letters, in percent."""
+    rows = [
+        [
+            part.reader,
+            part.modality,
+            str(part.items),
+            str(part.letters),
+            f"{100 * part.ola:.1f}",
+            f"{100 * part.low:.1f} .. {100 * part.high:.1f}",
+        ]
+        for part in parts
+    ]
+    return format_table(("reader", "modality", "items", "letters", "OLA %", "95 % interval"), rows)

@@ -5,6 +5,7 @@ After PuzzleVQA (arXiv 2403.13315): the step at which a reader recovers is the s
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ import pandas as pd
 from unwritten.errors import UnwrittenError
 from unwritten.scoring.compare import Comparison, compare_pairs
 from unwritten.scoring.intervals import IntervalSettings
+from unwritten.scoring.scores import item_scores
 from unwritten.scoring.text import format_table
 
 STEPS = ("tips", "shots", "contact", "boundaries")
@@ -26,14 +28,15 @@ class OracleStep:
     Attributes:
         name: of the run, e.g. ``tips`` or ``tips+shots``.
         ola: of that run.
-        gain: against the run that nothing was handed.
-        added: against the run before it in the order given; for the first the same as ``gain``.
+        gain: against the run that nothing was handed, on the items of which the truth is known.
+        added: against the run before it in the order given, where this one adds to it (``tips+shots`` after ``tips``);
+            for the first the same as ``gain``; None for a run that goes on from nothing.
     """
 
     name: str
     ola: float
     gain: Comparison
-    added: Comparison
+    added: Comparison | None
 
 
 def oracle_steps(
@@ -63,26 +66,83 @@ def oracle_steps(
     names: Sequence[str] = list(runs)
     gains = compare_pairs(joined, [(name, "base") for name in names], settings)
     before = ["base", *names[:-1]]
-    added = compare_pairs(joined, list(zip(names, before, strict=True)), settings)
-    from unwritten.scoring.scores import item_scores
-
+    nested = [
+        (name, last) for name, last in zip(names, before, strict=True) if last == "base" or name.startswith(f"{last}+")
+    ]
+    added = {comparison.first: comparison for comparison in compare_pairs(joined, nested, settings)}
     means = item_scores(joined).groupby("reader")["ola"].mean()
     return [
-        OracleStep(name, float(means[name]), gain, more) for name, gain, more in zip(names, gains, added, strict=True)
+        OracleStep(name, float(means[name]), gain, added.get(name)) for name, gain in zip(names, gains, strict=True)
     ]
+
+
+@dataclass(frozen=True)
+class OracleTable:
+    """The steps of one reader on one benchmark in one modality.
+
+    Attributes:
+        reader: that nothing was handed.
+        benchmark, protocol, modality: what it read.
+        steps: what each truth is worth.
+    """
+
+    reader: str
+    benchmark: str
+    protocol: str
+    modality: str
+    steps: list[OracleStep]
+
+
+def oracle_tables(table: pd.DataFrame, settings: IntervalSettings | None = None) -> list[OracleTable]:
+    """The steps of every reader that was read with and without truths handed in.
+
+    Args:
+        table: cleaned answers; those of a run with a truth handed in say so in ``details``: ``oracle``, which truth,
+            and ``oracle_base``, the reader that nothing was handed.
+        settings: of the intervals.
+    """
+    marked = is_oracle(table)
+    if not marked.any():
+        return []
+    details = [json.loads(text or "{}") for text in table["details"]]
+    named = table.assign(
+        oracle=[entry.get("oracle", "") for entry in details],
+        oracle_base=[entry.get("oracle_base", "") for entry in details],
+    )
+    tables = []
+    for key, rows in named[marked].groupby(["oracle_base", "benchmark", "protocol", "modality"], sort=False):
+        reader, benchmark, protocol, modality = (str(part) for part in key)
+        same = (named["benchmark"] == benchmark) & (named["protocol"] == protocol) & (named["modality"] == modality)
+        base = named[same & (named["reader"] == reader) & ~marked]
+        runs = {
+            str(name): own
+            for name, own in rows[rows["truth"] != ""].groupby("oracle", sort=False)
+            if len(set(own["reader"])) == 1 and set(own["item"]) & set(base["item"])
+        }
+        if runs:
+            tables.append(OracleTable(reader, benchmark, protocol, modality, oracle_steps(base, runs, settings)))
+    return tables
+
+
+def is_oracle(table: pd.DataFrame) -> pd.Series:
+    """Bool for each row: the answer was given by a reader that had a truth handed in."""
+    return table["details"].map(lambda text: '"oracle": ' in (text or "")).astype(bool)
 
 
 def format_oracle(steps: Sequence[OracleStep]) -> str:
     """The table: what was handed in, the OLA, and what it was worth in points."""
+    nested = any(step.added is not None for step in steps[1:])
     rows = [
         [
             step.name,
             str(step.gain.n),
+            f"{100 * (step.ola - step.gain.difference):.1f}",
             f"{100 * step.ola:.1f}",
             f"{100 * step.gain.difference:+.1f}",
             f"{100 * step.gain.low:+.1f} .. {100 * step.gain.high:+.1f}",
-            f"{100 * step.added.difference:+.1f}",
+            *([f"{100 * step.added.difference:+.1f}" if step.added else ""] if nested else []),
         ]
         for step in steps
     ]
-    return format_table(("truth handed in", "n", "OLA %", "gain", "95 % interval", "beyond the last"), rows)
+    last = ["beyond the last"] if nested else []
+    return format_table(("truth handed in", "n", "without %", "OLA %", "gain", "95 % interval", *last), rows)

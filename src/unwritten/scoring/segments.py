@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from unwritten.errors import UnwrittenError
+from unwritten.scoring.text import format_table
 
 THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5)
 
@@ -118,6 +119,72 @@ def _only(segments: Mapping[str, Sequence[Segment]], label: str | None) -> Mappi
     if label is None:
         return segments
     return {clip: [segment for segment in own if segment.label == label] for clip, own in segments.items()}
+
+
+@dataclass(frozen=True)
+class LetterTimes:
+    """How well one reader tells when each letter was written.
+
+    Attributes:
+        reader, benchmark, protocol, modality: what was read.
+        items: clips whose letter times are known.
+        letters: mAP by threshold and its mean, the right letter at the right time.
+        boundaries: the same with any letter at the right time.
+    """
+
+    reader: str
+    benchmark: str
+    protocol: str
+    modality: str
+    items: int
+    letters: dict[str, float]
+    boundaries: dict[str, float]
+
+
+def letter_times(table: pd.DataFrame) -> list[LetterTimes]:
+    """Temporal mAP of every reader that gives letter times, on the items where they are known.
+
+    Args:
+        table: cleaned answers whose ``details`` hold ``true_letter_spans_s`` where the truth is known.
+    """
+    known = table["details"].map(lambda text: '"true_letter_spans_s": ' in (text or "")).astype(bool)
+    found = []
+    for key, rows in table[known].groupby(["reader", "benchmark", "protocol", "modality"], sort=False):
+        if not rows["details"].map(lambda text: '"letter_spans_s": ' in text).any():
+            continue
+        predicted, true = predicted_segments(rows), true_segments(rows)
+        letters = mean_average_precision(predicted, true)
+        boundaries = mean_average_precision(predicted, true, by_letter=False)
+        reader, benchmark, protocol, modality = (str(part) for part in key)
+        found.append(LetterTimes(reader, benchmark, protocol, modality, len(true), letters, boundaries))
+    return found
+
+
+def true_segments(table: pd.DataFrame) -> dict[str, list[Segment]]:
+    """When each letter of each item was written, from ``true_letter_spans_s`` in ``details``."""
+    segments: dict[str, list[Segment]] = {}
+    for item, truth, details in zip(table["item"], table["truth"], table["details"], strict=True):
+        spans = json.loads(details or "{}").get("true_letter_spans_s") or []
+        if len(spans) == len(truth):
+            segments[item] = [Segment(letter, *span) for letter, span in zip(truth, spans, strict=True)]
+    return segments
+
+
+def format_letter_times(times: Sequence[LetterTimes]) -> str:
+    """The table, in percent."""
+    rows = [
+        [
+            own.reader,
+            own.modality,
+            str(own.items),
+            *(f"{100 * own.letters[f'{threshold:g}']:.1f}" for threshold in THRESHOLDS),
+            f"{100 * own.letters['mean']:.1f}",
+            f"{100 * own.boundaries['mean']:.1f}",
+        ]
+        for own in times
+    ]
+    thresholds = [f"IoU {threshold:g}" for threshold in THRESHOLDS]
+    return format_table(("reader", "modality", "n", *thresholds, "mAP %", "any letter"), rows)
 
 
 def predicted_segments(table: pd.DataFrame) -> dict[str, list[Segment]]:

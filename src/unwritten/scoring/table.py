@@ -151,12 +151,20 @@ def _row(answer: Answer, clip: Clip, benchmark: str, protocol: str | Mapping[str
         "tokens_out": answer.tokens_out,
         "cost": answer.cost,
         "error": answer.error,
-        "benchmark": benchmark,
+        # Shots of words are the words' recordings again: they are in no mean with them.
+        "benchmark": benchmark if clip.shot is None else f"{benchmark}/{clip.source}",
         "source": clip.source,
         "writer": clip.writer,
         "letter_clips": tuple(clip.letter_clips),
-        "details": json.dumps(dict(answer.details), default=str),
+        "details": json.dumps({**answer.details, **_known_of(clip)}, default=str),
     }
+
+
+def _known_of(clip: Clip) -> dict[str, Any]:
+    """What scoring needs of the truth beside the word."""
+    if clip.truth is None or clip.truth.letter_spans_s is None:
+        return {}
+    return {"true_letter_spans_s": clip.truth.letter_spans_s.tolist()}
 
 
 def clean(table: pd.DataFrame) -> tuple[pd.DataFrame, Problems]:
