@@ -22,6 +22,8 @@ _CARRIED_COST = 1.0  # evidence lost with each frame that a candidate is only ca
 _RIVAL = 1.5  # a candidate that trails the best by less than this may still win
 _WEAK = 1.0  # evidence below which a frame may not show a pen at all
 _SAME = 3.0  # candidates closer than this are one, working pixels
+_TAPER = (0.07, 0.42)  # growth of a nib's width per length: real and rendered nibs 0.08 to 0.36, clips up to 0.04
+_NO_CONE = 3.0
 _KEPT_PICTURES = 12  # at most so many frames are kept whole, spread over the clip
 
 
@@ -119,15 +121,25 @@ class Eye:
         rows: list[Row] = []
         for rank, (tip, axis, score) in enumerate(zip(found.tip, found.axis, found.score, strict=True)):
             refined = self._refine(planes, tip, axis) if rank < 3 and score > found.score[0] - 3 * _RIVAL else None
-            rows.append((score - 2.0, *tip, *axis, 2.0, 0.0, -1.0) if refined is None else (score, *refined[1:]))
+            rows.append(
+                (score - 2.0, *tip, *axis, 2.0, 0.0, -1.0) if refined is None else (score + refined[0], *refined[1:])
+            )
         return rows
 
     def _refine(self, planes: Planes, tip: NDArray[np.float64], axis: NDArray[np.float64]) -> Row | None:
+        """Tip, axis, sigma, width and shadow of a fitted cone, preceded by what its shape adds to the evidence."""
         refined = refine(planes.fine, 2 * tip + 0.5, axis, self._settings.tip_level)
         if refined is None:
             return None
         sigma = 0.15 + 0.5 * refined.misfit
-        return (0.0, *((refined.tip - 0.5) / 2), *refined.axis, sigma, refined.width, refined.shadow)
+        return (
+            -_strip_cost(refined.taper),
+            *((refined.tip - 0.5) / 2),
+            *refined.axis,
+            sigma,
+            refined.width,
+            refined.shadow,
+        )
 
     def _distinct(self, rows: list[Row]) -> list[Row]:
         """The best rows, those with a fitted cone before those without at the same place."""
@@ -137,3 +149,8 @@ class Eye:
                 kept.append(row)
         kept.sort(reverse=True)
         return kept[: self._settings.candidates + 2]
+
+
+def _strip_cost(taper: float) -> float:
+    """Evidence that a shape loses which is no cone: a pen's clip and cap are strips, gaps between fingers wedges."""
+    return _NO_CONE * float(np.clip((_TAPER[0] - taper) / 0.05, 0, 1) + np.clip((taper - _TAPER[1]) / 0.1, 0, 1))

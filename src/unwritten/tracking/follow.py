@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from unwritten.tracking.path import Sighting, choose, fuse, gaps
 from unwritten.tracking.settings import TrackerSettings
 
+_LEAP = 0.03  # share of the diagonal by which a tip does not leave the flow between two frames
+_FASTEST = 1.5  # diagonals a second, where frames are far apart
+
 
 class Followed(NamedTuple):
     """The path through one shot of T frames, working pixels.
@@ -37,6 +40,8 @@ def follow(
 ) -> Followed | None:
     """The best path of dark cones through one shot, however weak; None where there is no candidate at all.
 
+    Frames for which the path leaps away and back are left out: for those something else was taken for the tip.
+
     Args:
         sightings: one for each frame.
         adjacent: ``[T - 1]`` True where no frame is missing between two.
@@ -58,6 +63,8 @@ def follow(
         flow[index], error[index] = sighting.flow[k], sighting.flow_error[k]
     flow_sigma = np.where((error[:-1] < 2.0) & adjacent, 0.1 + error[:-1], np.inf)
     tip, deviation = fuse(where, sigma, flow[:-1], flow_sigma)
+    share = _trust(tip, seen, score, np.where((error[:-1] < 2.0)[:, None], flow[:-1], 0.0), time_s, settings)
+    seen = seen & (share > 0)
     visible, bridged = seen.copy(), np.zeros(count, bool)
     for begin, end in gaps(seen):
         if time_s[end] - time_s[begin - 1] <= settings.bridge_s:
@@ -67,5 +74,46 @@ def follow(
         axis[:, column] = np.interp(every, every[seen], axis[seen, column])
     evidence = np.interp(every, every[seen], score[seen])
     # Calibrated on rendered scenes in which the tracker fails and on the real clips: see docs/tracking.md.
-    confidence = np.where(visible, np.exp(-deviation / 20) / (1 + np.exp(-4.0 * (evidence - 1.5))), 0.0)
+    sure = share * np.exp(-deviation / 20) / (1 + np.exp(-4.0 * (evidence - 1.5)))
+    visible &= sure >= settings.min_confidence
+    bridged &= visible
+    confidence = np.where(visible, sure, 0.0)
     return Followed(tip, axis, visible, bridged, confidence, shadow, float(np.nanmean(score)))
+
+
+def _trust(
+    tip: NDArray[np.float64],
+    seen: NDArray[np.bool_],
+    score: NDArray[np.float64],
+    flow: NDArray[np.float64],
+    time_s: NDArray[np.float64],
+    settings: TrackerSettings,
+) -> NDArray[np.float64]:
+    """How far each frame of a path is borne out by the rest, ``[T]``: 1 for a path without leaps.
+
+    Where a path leaps, one of its parts is wrong: each part counts for its share of the evidence, and one that leaps
+    away and back for nothing.
+    """
+    diagonal = settings.fine_diagonal_px / 2
+    at = np.flatnonzero(seen)
+    if len(at) < 2:
+        return np.ones(len(tip))
+    carried = np.zeros((len(tip), 2))
+    carried[1:] = np.cumsum(flow, 0)
+    beside = np.hypot(*np.diff(tip[at] - carried[at], axis=0).T)
+    beside = np.minimum(beside, np.hypot(*np.diff(tip[at], axis=0).T))
+    leaps = beside > diagonal * np.maximum(_LEAP, _FASTEST * np.diff(time_s[at]))
+    if not leaps.any():
+        return np.ones(len(tip))
+    part = np.concatenate([[0], np.cumsum(leaps)])
+    weight = np.bincount(part, np.maximum(score[at], 0.1))
+    worth = weight / weight.sum()
+    for number in range(1, len(worth) - 1):
+        before, after = at[part == number - 1][-1], at[part == number + 1][0]
+        returns = np.hypot(*(tip[after] - tip[before])) < 2 * _LEAP * diagonal
+        if returns and worth[number] < min(worth[number - 1], worth[number + 1]):
+            worth[number] = 0.0
+    share = np.zeros(len(tip))
+    share[at] = worth[part] / max(float(worth.max()), 1e-9) if worth.max() > 0.9 else worth[part]
+    everywhere = np.arange(len(tip))
+    return np.where(seen, share, np.interp(everywhere, at, share[at]))

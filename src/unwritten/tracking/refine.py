@@ -20,6 +20,7 @@ class Refined(NamedTuple):
         tip: ``[2]``.
         axis: ``[2]`` unit vector up the shaft.
         width: width of the nib behind the tip.
+        taper: growth of the width per length up the shaft: a cone's is well above a strip's.
         misfit: how far the edges stray from straight lines, the tip's uncertainty.
         shadow: how far the nib's own shadow reaches beyond the tip, negative where the paper ahead is itself in shade.
     """
@@ -27,6 +28,7 @@ class Refined(NamedTuple):
     tip: NDArray[np.float64]
     axis: NDArray[np.float64]
     width: float
+    taper: float
     misfit: float
     shadow: float
 
@@ -91,7 +93,7 @@ def refine(
         axis: ``[2]`` unit vector up the shaft, within some 20 degrees.
         tip_level: where the outline lies between the core's darkness (0) and the paper (1).
     """
-    width, misfit = 0.0, 0.0
+    width, taper, misfit = 0.0, 0.0, 0.0
     for _ in range(2):
         view = along_shaft(fine, tip, axis, (_FIRST, 1.0, _ROWS), (-_SIDE, 1.0, 2 * _SIDE + 1), 255)
         start = int(-_FIRST)
@@ -110,7 +112,8 @@ def refine(
             _FIRST + stations.astype(np.float64), crossings * [[1.0], [-1.0]]
         )
         a, b = (a_right + a_left) / 2, (b_right + b_left) / 2
-        width = (a_right - a_left) + 20 * (b_right - b_left)
+        taper = float(b_right - b_left)
+        width = (a_right - a_left) + 20 * taper
         misfit = float(strays.max())
         # Along the axis from inside the cone outwards, averaged over the middle of its width.
         back = np.arange(16.0, -24.0, -0.5)
@@ -140,7 +143,7 @@ def refine(
     # The tip moved within this last view by (u_tip, v_tip); its own column ahead of it shows the shadow.
     ahead = light[: int(u_tip - _FIRST) + 1][::-1]
     column = int(np.clip(round(v_tip) + _SIDE, 3, 2 * _SIDE - 3))
-    return Refined(tip, axis, width, misfit, _shadow(ahead[:, column - 3 : column + 4].mean(1), core, paper))
+    return Refined(tip, axis, width, taper, misfit, _shadow(ahead[:, column - 3 : column + 4].mean(1), core, paper))
 
 
 def _shadow(profile: NDArray[np.float64], core: float, paper: float) -> float:

@@ -23,6 +23,7 @@ class TrackerSettings:
         candidates: nib candidates kept in each frame.
         search_every: the whole picture is searched for a nib every so many frames; between, flow carries candidates on.
         min_score: mean score of a path below which a shot is said to hold no pen.
+        min_confidence: raw confidence below which a frame shows no tip.
         convincing: mean score of a path above which nothing else is asked.
         detector: shots without a convincing dark nib are shown to the learned detector.
         ask_every_s: time between two frames that the detector is shown.
@@ -48,6 +49,7 @@ class TrackerSettings:
     candidates: int = 6
     search_every: int = 6
     min_score: float = 1.3
+    min_confidence: float = 0.1
     convincing: float = 2.1
     detector: bool = True
     ask_every_s: float = 0.09

@@ -18,7 +18,9 @@ from unwritten.types import BoolArray
 
 _TILE = 16  # pixels of the half-size working plane
 _SEARCH = 3  # how far a tile may move between frames before it counts as changed, same pixels
+_WIDE_SEARCH = 12  # the same where everything moves fast
 _USUAL_LUMA = 150.0
+_LITTLE = 0.3  # share of tiles found again below which a frame may begin a shot amid fast motion
 _NEIGHBOURS = 2  # frames before and after whose change a cut must stand out from
 
 
@@ -32,7 +34,7 @@ def is_black(luma: NDArray[np.uint8], black_level: float) -> bool:
     return float(luma.mean()) < black_level and float(np.percentile(luma[::4, ::4], 99)) < 3 * black_level
 
 
-def similarity(before: NDArray[np.uint8], after: NDArray[np.uint8]) -> float:
+def similarity(before: NDArray[np.uint8], after: NDArray[np.uint8], search: int = _SEARCH) -> float:
     """Share of the textured tiles of ``before`` that are found again in ``after`` near the same place, in [0, 1].
 
     A tile is found when its normalised correlation with some place within reach exceeds 0.9, so changes of exposure
@@ -40,9 +42,10 @@ def similarity(before: NDArray[np.uint8], after: NDArray[np.uint8]) -> float:
 
     Args:
         before, after: luma uint8 of the same size, half that of the working plane.
+        search: how far a tile may have moved, pixels.
     """
     first = before
-    second = cv2.copyMakeBorder(after, _SEARCH, _SEARCH, _SEARCH, _SEARCH, cv2.BORDER_REPLICATE)
+    second = cv2.copyMakeBorder(after, search, search, search, search, cv2.BORDER_REPLICATE)
     height, width = first.shape
     least = 6 * max(float(first.mean()), 10.0) / _USUAL_LUMA
     found = textured = 0
@@ -52,7 +55,7 @@ def similarity(before: NDArray[np.uint8], after: NDArray[np.uint8]) -> float:
             if tile.std() < least:
                 continue
             textured += 1
-            area = second[top : top + _TILE + 2 * _SEARCH, left : left + _TILE + 2 * _SEARCH]
+            area = second[top : top + _TILE + 2 * search, left : left + _TILE + 2 * search]
             found += float(cv2.matchTemplate(area, tile, cv2.TM_CCOEFF_NORMED).max()) > 0.9
     return found / textured if textured else 1.0
 
@@ -89,6 +92,9 @@ class ShotFinder:
                 changed = self._black[-1] or change > max(self._settings.cut_change, 1.5 * recent) or change > 15
                 if changed:
                     kept = similarity(self._last, luma)
+                    # Fast motion hides from a narrow search what a wide one finds again; a cut hides from both.
+                    if kept < _LITTLE and similarity(self._last, luma, _WIDE_SEARCH) > 0.5:
+                        kept = _LITTLE
             elif self._last is not None:
                 change, kept, changed = 255.0, 0.0, True
             self._last = luma
@@ -114,7 +120,7 @@ class ShotFinder:
                 cut = kept[k] < 0.9
             else:
                 stands_out = spike > self._settings.cut_spike and kept[k] < 0.85
-                cut = change[k] > self._settings.cut_change and (stands_out or (kept[k] < 0.3 and spike > 0.8))
+                cut = change[k] > self._settings.cut_change and (stands_out or (kept[k] < _LITTLE and spike > 0.8))
             if cut:
                 shot[shown[k] :] += 1
         return shot, black
