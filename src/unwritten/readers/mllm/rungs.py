@@ -57,19 +57,28 @@ def given_parts(
             raise UnwrittenError(f"{clip.id}: the pen was not seen, so there is no ink to give; use rung=media")
         divided = rung.segmentation or rung.strokes
         if divided:
-            known = None if clip.truth is None else clip.truth.boundaries_s
-            track = by_letter(track, n, known, lambda: baseline(recording, modality, n).spans_s)
+            track = by_letter(track, n, _true_boundaries_s(clip), lambda: baseline(recording, modality, n).spans_s)
         strokes = strokes_of(track)
+        # What could not be divided into n letters is not called letters.
+        shown = len(np.unique(track.shot[track.visible]))
+        kind = "letter" if divided and n in (None, shown) else "part"
         if rung.ink:
-            parts += _ink(track, divided, sees, points_text(strokes))
+            parts += _ink(track, kind, sees, points_text(strokes))
         if rung.segmentation:
-            parts.append(Text(_segmentation(track, divided and sees and rung.ink)))
+            parts.append(Text(_segmentation(track, kind, sees and rung.ink)))
         if rung.strokes:
-            parts.append(Text(f"The strokes, as one reads the line:\n{words_text(strokes)}"))
+            parts.append(Text(f"The strokes, as one reads the line:\n{words_text(strokes, kind)}"))
     if rung.letters:
         letters = baseline(recording, modality, n).letters or "nothing"
         parts.append(Text(f"A recogniser that knows no words read these letters: {letters}"))
     return tuple(parts)
+
+
+def _true_boundaries_s(clip: Clip) -> Sequence[float] | FloatArray | None:
+    if clip.truth is None or clip.truth.boundaries_s is not None:
+        return None if clip.truth is None else clip.truth.boundaries_s
+    spans = clip.truth.letter_spans_s
+    return None if spans is None else [float(before[1] + after[0]) / 2 for before, after in pairwise(spans)]
 
 
 def by_letter(
@@ -96,28 +105,28 @@ def by_letter(
     return replace(track, shot=np.searchsorted(np.asarray(boundaries_s, np.float64), track.time_s, side="right"))
 
 
-def _ink(track: Track, divided: bool, sees: bool, points: str) -> list[Part]:
+def _ink(track: Track, kind: str, sees: bool, points: str) -> list[Part]:
     if not sees:
         about = "The path of the pen, recovered from the video, as points (x to the right, y up)"
         return [Text(f"{about}:\n{points}")]
     from unwritten.tracking.ink import draw_png, recover_ink
 
     _, data = cv2.imencode(".png", cv2.cvtColor(draw_png(recover_ink(track)), cv2.COLOR_RGB2BGR))
-    panels = "one panel for each letter in order" if divided else "one panel for each take of the camera"
+    panels = "one panel for each letter in order" if kind == "letter" else "one panel for each take of the camera"
     about = (
         f"This picture shows the path of the pen, recovered from the video: {panels}; faint lines are pen-up travel."
     )
     return [Text(about), Picture(data.tobytes(), "image/png")]
 
 
-def _segmentation(track: Track, panels: bool) -> str:
+def _segmentation(track: Track, kind: str, panels: bool) -> str:
     lines = []
     start_s = float(track.time_s[0])
     for number, shot in enumerate(np.unique(track.shot[track.visible]), start=1):
         times = track.time_s[(track.shot == shot) & track.visible] - start_s
         panel = f", panel {number} of the picture" if panels else ""
-        lines.append(f"letter {number}: {times[0]:.2f} s to {times[-1]:.2f} s{panel}")
-    return "The letters are these parts of it:\n" + "\n".join(lines)
+        lines.append(f"{kind} {number}: {times[0]:.2f} s to {times[-1]:.2f} s{panel}")
+    return f"The {kind}s of it are:\n" + "\n".join(lines)
 
 
 def trained_baseline(checkpoint: str | None) -> Baseline:

@@ -73,8 +73,8 @@ def points_text(strokes: list[Stroke]) -> str:
     return "\n".join(lines)
 
 
-def words_text(strokes: list[Stroke]) -> str:
-    """The strokes of each letter in words, one line each."""
+def words_text(strokes: list[Stroke], kind: str = "letter") -> str:
+    """The strokes of each letter in words, one line each; ``kind`` names what the strokes are divided into."""
     lines = []
     for letter in sorted({stroke.letter for stroke in strokes}):
         own = [stroke for stroke in strokes if stroke.letter == letter]
@@ -82,7 +82,7 @@ def words_text(strokes: list[Stroke]) -> str:
         height, width = np.ptp(everything[:, 1]), np.ptp(everything[:, 0])
         size = "tall" if height > 0.75 else "small" if height < 0.45 else "of middle height"
         shape = "narrow" if width < 0.5 * height else "wide" if width > 1.3 * height else "about as wide as high"
-        lines.append(f"letter {letter + 1}: {size}, {shape}, {len(own)} stroke{'s' if len(own) != 1 else ''}")
+        lines.append(f"{kind} {letter + 1}: {size}, {shape}, {len(own)} stroke{'s' if len(own) != 1 else ''}")
         lines += [f"  {describe(stroke.xy, everything)}" for stroke in own]
     return "\n".join(lines)
 
