@@ -110,6 +110,7 @@ def test_a_config_key_that_does_not_exist_exits_with_2_and_one_line(override):
     assert command_line("train.py", main) == 2
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_exits_with_130_and_says_how_to_go_on(tmp_path, store):
     run_dir = tmp_path / "run"
     more = ["trainer.max_epochs=500", "score_items=0", f"hydra.run.dir={run_dir}"]

@@ -53,6 +53,7 @@ def records(run_dir):
     return found
 
 
+@pytest.mark.slow
 def test_without_a_key_a_run_is_kept_offline_with_config_losses_scores_images_and_checkpoint(alone, tmp_path):
     run_dir = tmp_path / "run"
     fit(composed(f"store={tmp_path / 'store'}"), run_dir)
