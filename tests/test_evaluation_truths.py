@@ -14,8 +14,9 @@ from unwritten.benchmark.truth import with_truth
 from unwritten.decoding.times import whole_spans_s
 from unwritten.errors import UnwrittenError
 from unwritten.handwriting.writers import SimulatedWriter
+from unwritten.readers.ctc import CtcNetwork, CtcReader
 from unwritten.readers.emissions import EmissionCache
-from unwritten.readers.oracle import hand_in, with_true_tips
+from unwritten.readers.oracle import OracleReader, OracleSettings, hand_in, with_true_tips
 from unwritten.readers.shots import cut_shot, letter_shots, record_shot
 from unwritten.scoring.analysis import analyse, write_analysis
 from unwritten.scoring.breakdown import ola_by
@@ -30,7 +31,7 @@ from unwritten.simulation.motion import Motion
 from unwritten.simulation.pen import PenSettings
 from unwritten.simulation.severity import severity
 from unwritten.simulation.writing import LetterBank, join_shots, perform_sample
-from unwritten.types import Answer, Clip, Recording, Track, Truth
+from unwritten.types import Answer, Clip, Features, Modality, Recording, Track, Truth
 
 QUICK = IntervalSettings(replicates=200)
 
@@ -189,14 +190,60 @@ def test_a_shot_begins_its_own_clock_and_takes_its_own_sound() -> None:
 
 def test_joined_sound_is_cut_where_it_was_joined(sample_clips: Path) -> None:
     clip = Clip("a#5", {"audio": sample_clips / "words" / "standard" / "above.mp3"}, word="e", shot=4)
-    lengths = []
-    for shot in range(5):
+    for shot in (0, 4):
         waveform = record_shot(replace(clip, shot=shot), "audio").waveform
-        assert waveform is not None
-        lengths.append(len(waveform) / 16_000)
-    assert sum(lengths) == pytest.approx(9.98, abs=0.1) and min(lengths) > 1.5
+        assert waveform is not None and 1.5 < len(waveform) / 16_000 < 2.5
     with pytest.raises(UnwrittenError, match="letter 6 is not there"):
         record_shot(replace(clip, shot=5), "audio")
+
+
+@pytest.fixture(scope="module")
+def untrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint that has learned nothing; one for reading needs no more."""
+    import torch
+
+    from unwritten.features.extract import FeatureSettings
+    from unwritten.models.checkpoint import save_small
+    from unwritten.models.fusion import FusionModel, ModelSettings
+
+    torch.manual_seed(0)
+    small = ModelSettings(
+        channels=8, audio_channels=8, fused_channels=8, dilations=(1,), audio_dilations=(1,), fused_dilations=(1,)
+    )
+    path = tmp_path_factory.mktemp("checkpoint") / "untrained.ckpt"
+    save_small(FusionModel(small), FeatureSettings().as_mapping(), {}, path)
+    return path
+
+
+def test_readers_of_one_checkpoint_run_it_once_for_each_clip_and_truths_are_read_from_start_to_end(
+    untrained: Path, spelled: list[Clip], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = []
+    run_network = CtcNetwork.log_probs
+
+    def counted(self: CtcNetwork, features: Features, modality: Modality) -> np.ndarray:
+        runs.append(modality)
+        return run_network(self, features, modality)
+
+    monkeypatch.setattr(CtcNetwork, "log_probs", counted)
+    listed, free = (CtcReader(untrained, mode, lexicon="benchmark") for mode in ("ctc", "ctc-free"))
+    told = OracleReader(CtcReader(untrained, "ctc", "told", "benchmark"), OracleSettings(("boundaries",)))
+    answers = {reader.name: next(iter(reader.read(spelled[:1], "av"))) for reader in (listed, free, told)}
+    assert runs == ["av"]
+    clip = spelled[0]
+    assert clip.truth is not None and clip.truth.boundaries_s is not None and clip.word
+    rank, words = answers["ctc"].details["rank"], answers["ctc"].details["rank_of"]
+    assert isinstance(rank, int) and isinstance(words, int) and 1 <= rank <= words
+    assert answers["told"].state == "answered" and len(answers["told"].word) == len(clip.word)
+    assert answers["told"].details["oracle"] == "boundaries"
+    spans_s = np.array(answers["told"].details["letter_spans_s"])
+    assert spans_s[1:, 0] == pytest.approx(clip.truth.boundaries_s, abs=0.03)
+    everything = OracleReader(CtcReader(untrained, "ctc", "all", "benchmark"))
+    assert next(iter(everything.read([clip], "video"))).details["oracle"] == "all"
+    tips = OracleReader(listed, OracleSettings(("tips", "contact")))
+    assert tips.asked([clip], "audio") == [] and tips.asked([clip, Clip("x", word="x")], "av") == [clip]
+    (refused,) = tips.read([replace(clip, truth=None)], "av")
+    assert refused.state == "failed" and "truth=DIR" in refused.error
 
 
 def test_emissions_are_computed_once_for_each_recording_and_the_oldest_leave() -> None:
@@ -252,7 +299,8 @@ def test_a_truth_that_helps_is_worth_what_it_adds_and_has_a_table_of_its_own(tmp
     analysis = analyse(table, settings=QUICK)
     assert {(pair.first, pair.second) for pair in analysis.comparisons} == {("ctc", "blind-random")}
     printed = format_analysis(analysis, table, 0.01)
-    assert "tips              4       40.0   80.0  +40.0" in printed and "no public clip shows" in printed
+    assert ["tips", "4", "40.0", "80.0", "+40.0"] in [line.split()[:5] for line in printed.splitlines()]
+    assert "Letters that no public clip shows (all but a, b, e, o, v)" in printed
     write_analysis(analysis, tmp_path / "analysis.json")
     stored = json.loads((tmp_path / "analysis.json").read_text())
     assert stored["oracle"][0]["steps"][0]["gain"]["n"] == 4

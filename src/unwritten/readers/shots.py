@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from unwritten.errors import UnwrittenError
+from unwritten.features.extract import shot_starts_s
 from unwritten.features.store import Store
 from unwritten.readers.recording import record_file, stored_track
 from unwritten.tracking.settings import TrackerSettings
@@ -59,12 +62,13 @@ def record_shot(
     whole = record_file(clip.files[modality], modality, tracker, store)
     if modality != "audio":
         return cut_shot(whole, clip.shot, str(clip.files[modality]))
-    starts_s = _part_starts_s(clip)
-    if starts_s is None:
+    path = clip.files["audio"]
+    starts_s = _part_starts_s(path, path.stat().st_mtime_ns)
+    if len(starts_s) < 2:
         pictures = clip.files.get("video") or clip.files.get("av")
         if pictures is None:
             raise UnwrittenError(f"{clip.files[modality]}: where its letters meet is not known; add its video")
-        starts_s = _shot_starts_s(stored_track(pictures, tracker or TrackerSettings(), store))
+        starts_s = tuple(shot_starts_s(stored_track(pictures, tracker or TrackerSettings(), store)))
     if clip.shot >= len(starts_s):
         raise UnwrittenError(f"{clip.files[modality]}: has {len(starts_s)} shots, letter {clip.shot + 1} is not there")
     assert whole.waveform is not None
@@ -75,16 +79,12 @@ def record_shot(
     return replace(whole, waveform=waveform)
 
 
-def _part_starts_s(clip: Clip) -> list[float] | None:
+@lru_cache(maxsize=256)
+def _part_starts_s(path: Path, changed_ns: int) -> tuple[float, ...]:
+    """Where the parts of a file of sound begin; each of a word's shots asks, and decoding takes a while."""
     from unwritten.media import read_audio_report
 
-    parts = [part for part in read_audio_report(clip.files["audio"])[1].parts if part.duration_s > 0]
-    return [part.start_s for part in parts] if len(parts) > 1 and clip.shot is not None else None
-
-
-def _shot_starts_s(track: Track) -> list[float]:
-    first = np.flatnonzero(np.diff(track.shot, prepend=track.shot[0] - 1))
-    return [float(time) for time in track.time_s[first]]
+    return tuple(part.start_s for part in read_audio_report(path)[1].parts if part.duration_s > 0)
 
 
 def cut_shot(recording: Recording, shot: int, name: str = "recording") -> Recording:
@@ -100,7 +100,7 @@ def cut_shot(recording: Recording, shot: int, name: str = "recording") -> Record
     """
     track = recording.track
     assert track is not None
-    starts_s = [*_shot_starts_s(track), np.inf]
+    starts_s = [*shot_starts_s(track), np.inf]
     members = track.shot == shot
     if members.sum() < 2:
         raise UnwrittenError(f"{name}: has {len(starts_s) - 1} shots, letter {shot + 1} is not there")
