@@ -111,7 +111,7 @@ def test_without_a_lexicon_the_strings_that_were_found_are_followed(clip):
 
 @pytest.mark.parametrize(("offset_s", "first"), [(0.0, 100), (0.05, 900), (-0.003, 52)])
 def test_sound_that_starts_apart_from_the_pictures_is_moved_to_its_place(clip, offset_s, first):
-    path, times, _ = clip
+    _, times, _ = clip
     waveform = np.zeros(16_000, np.float32)
     waveform[100] = 1.0
     moved, rate_hz = sound_from_first_picture(Recording(a_track(times), waveform, audio_offset_s=offset_s))
