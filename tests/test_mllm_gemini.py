@@ -40,7 +40,7 @@ def ask(server: Server, store: Path, clip: Clip, modality: Modality = "av", **ch
         "store": str(store / "replies.sqlite3"),
         "prompt": {"sentences": ["{opening}", "It has {letters}."], "follow_up": ""},
         "media": {"pictures": "video", "av": "muxed", "fps": 5.0},
-        "limits": {"first_wait_s": 0.01, "deadline_s": 5.0, "attempts": 3},
+        "limits": {"first_wait_s": 0.01, "deadline_s": 30.0, "attempts": 3},
     }
     node = OmegaConf.merge(OmegaConf.create(base), OmegaConf.create(changes))
     (answer,) = mllm.load(node).read([clip], modality)
@@ -135,6 +135,13 @@ def test_the_deadline_ends_a_call(clip, tmp_path, behaviour):
         answer = ask(server, tmp_path, clip, "audio", limits={"deadline_s": 0.4, "attempts": 1})
     assert answer.state == "failed"
     assert "0.4 s" in answer.error
+
+
+def test_a_rate_that_the_service_would_not_take_is_refused(clip, tmp_path):
+    with serving(gemini_says("cat"), models=["g-1"]) as server:
+        with pytest.raises(UsageError, match="at most 24 frames a second"):
+            ask(server, tmp_path, clip, media={"fps": 30.0})
+        assert not server.asked
 
 
 def test_an_unknown_model_and_a_refused_key_are_said_before_any_question(clip, tmp_path):

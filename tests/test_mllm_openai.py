@@ -37,7 +37,7 @@ from unwritten.types import Answer, Clip, Modality
 
 KEY = "sk-test-0123456789abcdef"
 ESSAY = "The hand moves down, then around. Several letters might fit: perhaps a c, perhaps an e, and then a t or an l."
-PATIENT = {"first_wait_s": 0.01, "longest_wait_s": 5.0, "deadline_s": 5.0, "attempts": 3, "concurrency": 1}
+PATIENT = {"first_wait_s": 0.01, "longest_wait_s": 5.0, "deadline_s": 30.0, "attempts": 3, "concurrency": 1}
 
 
 @pytest.fixture(scope="module")
@@ -139,12 +139,12 @@ def test_retry_after_is_waited_for(clip, tmp_path):
 
 @pytest.mark.parametrize("behaviour", [trickles, slow(3.0, says("cat"))], ids=["trickle", "slow"])
 def test_the_deadline_ends_a_call_however_its_reply_comes(clip, tmp_path, behaviour):
-    start_s = time.monotonic()
     with serving(behaviour) as server:
         (answer,) = ask(server, tmp_path, [clip], limits={"deadline_s": 0.4, "attempts": 1})
+        waited_s = time.monotonic() - server.asked_at[0]
     assert answer.state == "failed"
     assert "0.4 s" in answer.error
-    assert time.monotonic() - start_s < 2.5
+    assert waited_s < 2.5  # either reply takes 3 s and more
 
 
 def test_a_refused_account_stops_the_run_at_the_first_call(clip, tmp_path):
@@ -384,6 +384,7 @@ def test_a_killed_process_loses_only_what_was_in_flight(clip, tmp_path):
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         process.stdout.close()
+        time.sleep(0.5)  # what the dead process had sent is still being taken in
         sent_before = len(server.asked)
         with sqlite3.connect(tmp_path / "replies.sqlite3") as db:
             (kept,) = db.execute("SELECT COUNT(*) FROM replies").fetchone()

@@ -16,9 +16,10 @@ from omegaconf import OmegaConf
 
 from unwritten.files import project_root
 from unwritten.media import probe
+from unwritten.models.checkpoint import default_checkpoint
 from unwritten.readers import mllm
 from unwritten.readers.mllm.media import clip_file
-from unwritten.readers.mllm.rungs import Reading, by_letter, given_parts
+from unwritten.readers.mllm.rungs import Reading, by_letter, given_parts, trained_baseline
 from unwritten.readers.mllm.settings import RungSettings
 from unwritten.readers.mllm.strokes import describe, strokes_of, words_text
 from unwritten.types import Clip, Recording, Track
@@ -119,6 +120,14 @@ def test_letters_are_shots_where_the_clip_was_cut_at_them_else_what_is_known_bes
     assert [int((truly.shot == letter).sum()) for letter in (0, 1)] == [33, 33]
     found = by_letter(live, 2, None, lambda: [(0.0, 0.9), (1.3, 2.0)])
     np.testing.assert_array_equal(found.shot, truly.shot)
+
+
+@pytest.mark.skipif(not default_checkpoint().is_file(), reason="checkpoints/ holds no checkpoint")
+def test_the_trained_baseline_gives_letters_and_their_times():
+    reading = trained_baseline(None)(clip().recording, "video", 2)  # type: ignore[arg-type]
+    assert reading.letters == "" or reading.letters.isalpha()
+    assert len(reading.spans_s) in (0, 2)
+    assert all(start_s <= end_s for start_s, end_s in reading.spans_s)
 
 
 def test_sound_gives_no_ink_and_an_unseen_pen_none_either(tmp_path):

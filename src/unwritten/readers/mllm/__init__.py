@@ -64,6 +64,7 @@ def load(node: DictConfig) -> Reader:
     check_base_url(settings.base_url, where)
     _check_spending(parts["budget"], parts["prices"], where)
     _check_scoring(settings, parts["prompt"], where)
+    _check_rate(settings, parts["media"], where)
     key = "" if settings.dry_run else key_from_environment(settings.key_env, where)
     setup = Setup(
         settings=settings,
@@ -149,6 +150,13 @@ def _check_scoring(settings: MllmSettings, prompt: PromptSettings, where: str) -
         raise UsageError(f"{where}.score_candidates: only local models score a list; set it to false")
     if settings.score_candidates and not prompt.candidates:
         raise UsageError(f"{where}.score_candidates: needs a list; set {where}.prompt.candidates=english")
+
+
+def _check_rate(settings: MllmSettings, media: MediaSettings, where: str) -> None:
+    from unwritten.readers.mllm.gemini import MOST_FPS
+
+    if settings.provider == "gemini" and media.pictures == "video" and media.fps > MOST_FPS:
+        raise UsageError(f"{where}.media.fps={media.fps:g}: Gemini looks at at most {MOST_FPS:g} frames a second")
 
 
 def _candidates(prompt: PromptSettings, where: str) -> dict[int, tuple[str, ...]]:
