@@ -103,8 +103,10 @@ class CtcReader:
             raise UsageError(f"lexicon {lexicon!r}: known are {', '.join(NAMED)}")
         self.name = name or mode
         self.mode = mode
-        self.network = _network(str(checkpoint) if checkpoint else None)
-        self.fingerprint = digest_file(self.network.path)
+        path = Path(checkpoint) if checkpoint else default_checkpoint()
+        # A file that is missing has no digest; loading says so in the words that a user needs.
+        self.fingerprint = digest_file(path) if path.is_file() else ""
+        self.network = _network(str(path), self.fingerprint)
         self.length_known = length_known and mode != "ctc-free"
         self.decoding = replace(
             decoding or DecodingSettings(answer="expected_ola", frequency_weight=0.0),
@@ -197,7 +199,8 @@ _EMISSIONS = EmissionCache()
 
 
 @lru_cache(maxsize=4)
-def _network(checkpoint: str | None) -> CtcNetwork:
+def _network(checkpoint: str, digest: str) -> CtcNetwork:
+    """One network for all readers of a file, as long as its content stays the same."""
     return CtcNetwork(checkpoint)
 
 
