@@ -8,6 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from unwritten.tracking.calibration import Sample, fit
+from unwritten.tracking.confidence import calibrated
+from unwritten.tracking.follow import follow
 from unwritten.tracking.path import Sighting, choose, fuse, gaps
 from unwritten.tracking.settings import TrackerSettings
 
@@ -110,3 +113,40 @@ def test_a_gap_keeps_to_the_line_between_its_ends() -> None:
 )
 def test_gaps_lie_between_frames_that_were_seen(visible: list[int], expected: list[tuple[int, int]]) -> None:
     assert gaps(np.array(visible, bool)) == expected
+
+
+def _followed(tips: NDArray[np.float64], scores: NDArray[np.float64]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    sightings = _sightings(tips[:, None], scores[:, None])
+    for before, here, after in zip(sightings, tips[:-1], tips[1:], strict=False):
+        if np.hypot(*(after - here)) > 30:
+            before.flow[:] = 0.0  # flow stays with what it sees
+    found = follow(sightings, np.ones(len(tips) - 1, bool), np.arange(len(tips)) / 30, TrackerSettings())
+    assert found is not None
+    return found.visible, found.confidence
+
+
+def test_a_path_that_leaps_away_and_back_shows_no_tip_there() -> None:
+    tips = _zig_zag(60)
+    tips[20:30] += (60.0, -150.0)
+    visible, confidence = _followed(tips, np.full(60, 3.5))
+    assert not visible[20:30].any() and visible[:20].all() and visible[30:].all()
+    assert (confidence[visible] > 0.9 * confidence.max()).all()
+
+
+def test_a_path_that_leaps_once_is_doubted_on_both_sides() -> None:
+    tips = _zig_zag(60)
+    tips[30:] += (60.0, -150.0)
+    _, confidence = _followed(tips, np.full(60, 3.5))
+    assert (confidence < 0.6).all()
+
+
+def test_confidence_maps_rise_and_promise_no_more_than_was_seen() -> None:
+    rng = np.random.default_rng(0)
+    worth = np.linspace(0.05, 0.95, 40)
+    samples = [Sample(np.full(20, value), rng.random(20) < value, "drawn") for value in np.repeat(worth, 4)]
+    knots = fit(samples, np.linspace(0, 1, 11).tolist())
+    mapped = calibrated(worth, knots)
+    assert (np.diff(mapped) >= 0).all() and np.abs(mapped - worth).mean() < 0.08
+    assert calibrated(np.array([0.0]), knots)[0] == 0.0
+    right = [Sample(np.full(5, 0.9), np.ones(5, bool), "few")] * 4
+    assert fit(right, [0.9])[0][1] < 0.85  # four scenes of four are no certainty

@@ -107,13 +107,15 @@ def _trust(
         return np.ones(len(tip))
     part = np.concatenate([[0], np.cumsum(leaps)])
     weight = np.bincount(part, np.maximum(score[at], 0.1))
-    worth = weight / weight.sum()
-    for number in range(1, len(worth) - 1):
+    # Parts between which the path was away and came back are one; what lies between them counts for nothing.
+    whole = np.arange(len(weight))
+    for number in range(1, len(weight) - 1):
         before, after = at[part == number - 1][-1], at[part == number + 1][0]
         returns = np.hypot(*(tip[after] - tip[before])) < 2 * _LEAP * diagonal
-        if returns and worth[number] < min(worth[number - 1], worth[number + 1]):
-            worth[number] = 0.0
+        if returns and whole[number] == number and weight[number] < weight[number - 1] + weight[number + 1]:
+            whole[number + 1], whole[number] = whole[number - 1], -1
+    worth = np.array([weight[whole == label].sum() if label >= 0 else 0.0 for label in whole])
     share = np.zeros(len(tip))
-    share[at] = worth[part] / max(float(worth.max()), 1e-9) if worth.max() > 0.9 else worth[part]
+    share[at] = (worth / weight[whole >= 0].sum())[part]
     everywhere = np.arange(len(tip))
     return np.where(seen, share, np.interp(everywhere, at, share[at]))
