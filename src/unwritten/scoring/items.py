@@ -78,7 +78,7 @@ def format_items(rows: Sequence[ItemRow]) -> str:
             row.answer or f"({row.state})",
             "" if row.rank is None else str(row.rank),
             "" if row.of is None else str(row.of),
-            "" if row.probability is None else f"{row.probability:.3f}",
+            "" if row.probability is None else f"{row.probability:.2g}",
         ]
         for row in sorted(rows, key=lambda row: order[row.item])
     ]
