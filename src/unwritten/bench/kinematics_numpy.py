@@ -45,7 +45,7 @@ def _local_cubics(
     xy: NDArray[np.float64],
     visible: NDArray[np.bool_],
     shot: NDArray[np.int64],
-    clock_s: NDArray[np.float64],
+    clock_s: NDArray[np.floating],
     nearest: NDArray[np.int64],
     settings: KinematicsSettings,
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

@@ -90,8 +90,10 @@ def look_at_pictures(path: Path | str, settings: PictureSettings | None = None) 
         sample = luma[::stride, ::stride]
         dark.append(bool(np.mean(sample > settings.black_level) < 0.01))
         blocks = _block_means(sample)
-        comparable = last is not None and last.shape == blocks.shape
-        change.append(float(np.abs(blocks - last).mean()) if comparable else np.inf)
+        if last is not None and last.shape == blocks.shape:
+            change.append(float(np.abs(blocks - last).mean()))
+        else:
+            change.append(np.inf)
         last = blocks
     black = np.array(dark)
     moved = np.array(change)

@@ -116,8 +116,8 @@ def make_pen(kind: str, rng: np.random.Generator) -> PenShape:
         body = _paint(rng.uniform(30, 220, 3))
         gloss = 0.4
     elif kind == "coloured":  # red, yellow, green or blue, between light and dark
-        paints = ((205.0, 40.0, 45.0), (235.0, 205.0, 60.0), (70.0, 170.0, 80.0), (50.0, 90.0, 205.0))
-        nib, tip, gloss = paints[rng.integers(len(paints))], rng.uniform(1.2, 2.2), 0.2
+        inks = ((205.0, 40.0, 45.0), (235.0, 205.0, 60.0), (70.0, 170.0, 80.0), (50.0, 90.0, 205.0))
+        nib, tip, gloss = inks[rng.integers(len(inks))], rng.uniform(1.2, 2.2), 0.2
     else:  # metal
         nib, tip = (168.0, 168.0, 172.0), rng.uniform(0.6, 1.1)
         if rng.random() < 0.5:
