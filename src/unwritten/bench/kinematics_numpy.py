@@ -20,7 +20,7 @@ _MOST = 64  # samples of a window
 
 def kinematics(tracks: Sequence[Path2D], settings: KinematicsSettings) -> list[NDArray[np.float32]]:
     """Channels float32 ``[N, K]`` of every track."""
-    clocks = [output_times(track[0], settings.rate_hz) for track in tracks]
+    clocks = [np.asarray(output_times(track[0], settings.rate_hz), dtype=np.float64) for track in tracks]
     counts = np.array([len(clock) for clock in clocks])
     nearest, shots, first = [], [], 0
     for number, ((time_s, _, _, shot, _), clock_s) in enumerate(zip(tracks, clocks, strict=True)):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hydra.core.utils import JobReturn
 from hydra.experimental.callback import Callback
 from hydra.types import RunMode
 from omegaconf import DictConfig
@@ -122,7 +123,7 @@ def _value(text: str) -> Any:
 class SweepSummary(Callback):
     """Writes the summary of a multirun of ``train.py`` after every run, and prints it at the end."""
 
-    def on_job_end(self, config: DictConfig, **kwargs: Any) -> None:
+    def on_job_end(self, config: DictConfig, job_return: JobReturn, **kwargs: Any) -> None:
         """Called by Hydra after a run, also a failed one; nothing else is called when a grid ends with a failure."""
         if config.hydra.mode == RunMode.MULTIRUN:
             self._summarise(config)
