@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
 import re
 import shutil
@@ -202,6 +203,17 @@ def test_two_runs_of_one_reader_are_told_apart(run_dir: Path, tmp_path: Path) ->
     assert totals["ctc@second"] == 1.0 > totals["ctc@first"]
     assert side_information(results, 1, "ctc@second") == "n, all English words (with frequencies)"
     assert "ctc@second" in make_page(results, GallerySettings(items=3, media=False), load)
+
+
+def test_the_floor_is_that_of_the_very_items_that_a_reader_was_asked(run_dir: Path) -> None:
+    results = read_results([run_dir])
+    table = results.runs[0].table
+    row = next(row for row in results.totals() if (row["reader"], row["modality"]) == ("talker", "av"))
+    # blind-constant says "car": two of three letters of "cat", the a of "map", the r of "heron".
+    assert results.floor(row) == pytest.approx((2 / 3 + 1 / 3 + 1 / 5) / 6)
+    asked = table[(table["reader"] != "talker") | (table["item"] == "item/cat")]
+    run = dataclasses.replace(results.runs[0], table=asked)
+    assert dataclasses.replace(results, runs=[run]).floor(row) == pytest.approx(2 / 3)
 
 
 def test_published_numbers_are_there_without_being_asked_and_never_twice(run_dir: Path) -> None:

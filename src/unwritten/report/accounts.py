@@ -32,7 +32,7 @@ def scoreboard(results: Results) -> str:
         totals = results.totals(benchmark)
         best = {m: max((r["ola"] for r in totals if r["modality"] == m), default=None) for m in MODALITIES}
         for row in totals:
-            floor = results.floor(benchmark, row["modality"])
+            floor = results.floor(row)
             over = None if floor is None else row["ola"] - floor
             rows.append(
                 [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pandas as pd
 
 from unwritten.errors import UnwrittenError
 from unwritten.readers.recorded import published_scores
-from unwritten.scoring.scores import CONTRACT, Score
+from unwritten.scoring.scores import CONTRACT, Score, item_scores
 from unwritten.scoring.table import COLUMNS, read_answers
 
 PUBLISHED = "published"
@@ -128,15 +129,29 @@ class Results:
         """Each (benchmark, protocol) that has a total, in order."""
         return list(dict.fromkeys((row["benchmark"], row["protocol"]) for row in self.totals()))
 
-    def floor(self, benchmark: str, modality: str, style: str = "all") -> float | None:
-        """The best OLA that a reader without any input reached on the same items."""
-        blind = [
-            row["ola"]
-            for row in self.scores
-            if row["reader"].startswith("blind-")
-            and (row["benchmark"], row["modality"], row["style"]) == (benchmark, modality, style)
+    @cached_property
+    def scored(self) -> pd.DataFrame:
+        """Scored answers of all runs, readers as they are called here; empty without answers."""
+        tables = [
+            run.table.assign(reader=[self.name_of(place, reader) for reader in run.table["reader"]])
+            for place, run in enumerate(self.runs)
+            if not run.table.empty
         ]
-        return max(blind, default=None)
+        return item_scores(pd.concat(tables, ignore_index=True)) if tables else pd.DataFrame()
+
+    def floor(self, row: Row) -> float | None:
+        """The best OLA of a reader without any input on the very items of a row; None where none was asked them."""
+        table = self.scored
+        if table.empty:
+            return None
+        name, _, source = row["benchmark"].rpartition("/")
+        whole = table["benchmark"] == row["benchmark"]
+        table = table[whole if whole.any() else (table["benchmark"] == name) & (table["source"] == source)]
+        table = table[table["modality"] == row["modality"]]
+        own = set(table.loc[table["reader"] == row["reader"], "item"])
+        blind = table[table["reader"].str.startswith("blind-") & table["item"].isin(own)]
+        means = [rows["ola"].mean() for _, rows in blind.groupby("reader") if set(rows["item"]) == own]
+        return float(max(means)) if means else None
 
     def name_of(self, run: int, reader: str) -> str:
         """The reader's name in this report."""

@@ -15,7 +15,7 @@ from unwritten.report.html import Cell, section, table
 from unwritten.report.inputs import Results
 from unwritten.report.labels import MODALITY_NAMES, NONE, interval, percent, reader_label
 from unwritten.report.ladders import ladders_html
-from unwritten.report.sections import breakdowns, confusions, forest, fusion, joined_answers
+from unwritten.report.sections import breakdowns, confusions, forest, fusion
 
 _STATIC = Path(__file__).with_name("static")
 _PACKAGES = ("torch", "torchaudio", "lightning", "numba", "numpy", "av", "opencv-python", "mediapipe", "wordfreq")
@@ -53,7 +53,6 @@ def make_page(results: Results, settings: GallerySettings, load: Load, title: st
     headline = results.headline()
     main = (headline["reader"], headline["modality"]) if headline else ("", "")
     gallery = build_gallery(results, settings, load)
-    scored = joined_answers(results)
     parts = [
         _Part("scores", "Scores", scoreboard(results) + comparisons(results) + calibration(results),
               "Click a heading to sort. Told: what a reader knows beside the clip (n: the number of letters)."),
@@ -61,7 +60,7 @@ def make_page(results: Results, settings: GallerySettings, load: Load, title: st
         _Part("fusion", "Does hearing help seeing?", fusion(results)),
         _Part("parts", "Where it goes wrong", breakdowns(results, main[0]),
               f"{reader_label(main[0])} by style, length of the word and position of the letter."),
-        _Part("confusions", "Which letter for which", confusions(scored, main)),
+        _Part("confusions", "Which letter for which", confusions(results.scored, main)),
         _Part("ladders", "Diagnosis", ladders_html(results), "What each further piece of information is worth."),
         _Part("items", "Item by item", gallery_html(gallery, main)),
         _Part("cost", "Time and cost", costs(results)),
@@ -103,7 +102,7 @@ def _lead(results: Results) -> str:
     row = results.headline()
     if row is None:
         return "<p class='lead'>Published numbers alone: no reader was run.</p>"
-    floor = results.floor(row["benchmark"], row["modality"])
+    floor = results.floor(row)
     limits = interval(row["ola_low"], row["ola_high"])
     entries = [(f"{percent(row['ola'])} %", f"of letters right ({limits})" if limits else "of letters right")]
     if floor is not None:

@@ -14,7 +14,6 @@ from unwritten.report.html import figure, table
 from unwritten.report.inputs import Results
 from unwritten.report.labels import MODALITY_NAMES, NONE, interval, percent, points, reader_label
 from unwritten.scoring.breakdown import confusion_matrix
-from unwritten.scoring.scores import item_scores
 from unwritten.types import MODALITIES
 
 _MAIN_TABLE = "unwritten/synthetic"  # what people and models were published on
@@ -43,7 +42,8 @@ def forest(results: Results) -> str:
     whole = [group for group in groups if "/" not in group[0] or _has(results.published, group[0])] or groups
     for benchmark, protocol in whole:
         rows = [row for row in results.totals(benchmark) if row["protocol"] == protocol]
-        floors = [f for m in MODALITIES if (f := results.floor(benchmark, m)) is not None]
+        most = max(int(row["n"] or 0) for row in rows)
+        floors = [f for row in rows if row["n"] == most and (f := results.floor(row)) is not None]
         own = _rows(rows, hollow=False)
         guides = [Guide(max(floors), f"floor {percent(max(floors))}")] if floors else []
         # A figure must fit on a printed page, so that many readers become several figures on one axis.
@@ -208,16 +208,6 @@ def breakdowns(results: Results, main: str) -> str:
         said = f"OLA of {main} by {by} of the {'letter' if by == 'position' else 'word'}, {len(values)} values."
         figures.append(figure(dot_plot(f"{main} by {by}", said, [Band(lines)]), f"By {by}.", numbers))
     return f'{legend()}<div class="columns">{"".join(figures)}</div>' if figures else ""
-
-
-def joined_answers(results: Results) -> pd.DataFrame:
-    """Scored answers of all runs, readers as they are called here."""
-    tables = [
-        run.table.assign(reader=[results.name_of(place, reader) for reader in run.table["reader"]])
-        for place, run in enumerate(results.runs)
-        if not run.table.empty
-    ]
-    return item_scores(pd.concat(tables, ignore_index=True)) if tables else pd.DataFrame()
 
 
 def confusions(scored: pd.DataFrame, main: tuple[str, str]) -> str:
