@@ -19,10 +19,11 @@ from omegaconf import DictConfig, OmegaConf
 from unwritten.config import settings_from
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.readers.base import Reader
+from unwritten.readers.mllm.compose import Setup
 from unwritten.readers.mllm.keys import Secrets, check_base_url, key_from_environment
 from unwritten.readers.mllm.prompts import PromptSettings, read_prompt_file
 from unwritten.readers.mllm.provider import Client
-from unwritten.readers.mllm.reader import MllmReader, Setup
+from unwritten.readers.mllm.reader import MllmReader
 from unwritten.readers.mllm.settings import (
     BudgetSettings,
     LimitSettings,

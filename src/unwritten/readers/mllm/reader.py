@@ -1,4 +1,4 @@
-"""A multimodal model as a reader: compose the question, ask, take the word from the reply, say what was sent."""
+"""A multimodal model as a reader: ask about each clip, take the word from the reply, say what was sent."""
 
 from __future__ import annotations
 
@@ -8,33 +8,22 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from unwritten.errors import UnwrittenError
-from unwritten.readers.base import failed_answer, number_of_letters
+from unwritten.readers.base import failed_answer
 from unwritten.readers.mllm.calls import Called, Caller
+from unwritten.readers.mllm.compose import Composer, Setup
 from unwritten.readers.mllm.costs import most_cost
-from unwritten.readers.mllm.demonstrations import demonstrations
-from unwritten.readers.mllm.keys import Secrets
+from unwritten.readers.mllm.judging import is_unclear, judge
 from unwritten.readers.mllm.media import encode
-from unwritten.readers.mllm.parsing import Parsed, parse
-from unwritten.readers.mllm.parts import Part, Request, Text, Turn, media_digest
-from unwritten.readers.mllm.prompts import PromptSettings, follow_up_question, question, tells_length
+from unwritten.readers.mllm.parsing import Parsed
+from unwritten.readers.mllm.parts import Request, Text, Turn, media_digest
+from unwritten.readers.mllm.prompts import follow_up_question
 from unwritten.readers.mllm.provider import CallError, Client, Reply
-from unwritten.readers.mllm.rungs import Baseline, given_parts
-from unwritten.readers.mllm.settings import (
-    BudgetSettings,
-    LimitSettings,
-    MediaSettings,
-    MllmSettings,
-    PriceSettings,
-    RungSettings,
-    SamplingSettings,
-)
+from unwritten.readers.mllm.rungs import Baseline
 from unwritten.readers.mllm.store import BudgetSpentError, ReplyStore
-from unwritten.types import MODALITIES, Answer, Clip, Modality, State
+from unwritten.types import Answer, Clip, Modality, State
 
 _RELAY = (
     "Listen to this recording of a pen as a hand writes one word on paper. Describe what you hear for somebody who can "
@@ -42,41 +31,10 @@ _RELAY = (
     "your own guess of the word."
 )
 _RELAY_TOKENS = 400
-_GIVEN = ("ink", "segmentation", "strokes", "letters")
 _PLANNED = 40  # items that a dry run encodes; further ones are reckoned from these
 
 
-@dataclass(frozen=True)
-class Setup:
-    """All that a reader is made of.
-
-    Attributes:
-        settings, media, prompt, rung, sampling, limits, budget, prices: see there.
-        prompt_text: a user's exact question, None for the prompt's sentences.
-        words: candidate list by length, empty without one.
-        run: the run that pays.
-        store: file of all replies.
-        secrets: what no stored text may hold.
-        rendered: folder for the files of simulated clips; None takes the user's store.
-    """
-
-    settings: MllmSettings
-    media: MediaSettings
-    prompt: PromptSettings
-    rung: RungSettings
-    sampling: SamplingSettings
-    limits: LimitSettings
-    budget: BudgetSettings
-    prices: PriceSettings
-    run: str
-    store: Path
-    prompt_text: str | None = None
-    words: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    secrets: Secrets = field(default_factory=Secrets)
-    rendered: Path | None = None
-
-
-class MllmReader:
+class MllmReader(Composer):
     """Asks a model about each clip.
 
     Args:
@@ -89,42 +47,15 @@ class MllmReader:
     """
 
     def __init__(self, setup: Setup, connect: Callable[[], Client], baseline: Baseline) -> None:
-        self.setup = setup
+        super().__init__(setup, baseline)
         self.dry_run = setup.settings.dry_run
         prompt = "" if setup.prompt.name == "final" else f"-{setup.prompt.name}"
         rung = "" if setup.rung.name == "media" else f"+{setup.rung.name}"
         self.name = f"{setup.settings.name}{prompt}{rung}"
         self.protocol = setup.settings.protocol
         self.fingerprint = hashlib.sha256((setup.prompt_text or "").encode()).hexdigest()
-        self._connect, self._baseline = connect, baseline
-        self._pool: dict[str, tuple[Clip, ...]] = {}
+        self._connect = connect
         self._stopped = ""
-
-    def modalities(self) -> tuple[Modality, ...]:
-        """Those that the model can take, or at least what the rung gives of them."""
-        wanted = self.setup.settings.modalities or MODALITIES
-        return tuple(modality for modality in MODALITIES if modality in wanted and self._offers(modality))
-
-    def asked(self, clips: Sequence[Clip], modality: Modality) -> Sequence[Clip]:
-        """All of them; demonstrations are drawn from these, whatever is left to be read."""
-        self._pool[modality] = tuple(clips)
-        return clips
-
-    def takes(self, modality: Modality) -> bool:
-        """True when the clip itself can be sent."""
-        able = set(self.setup.settings.abilities)
-        sees = ("image" if self.setup.media.pictures == "frames" else "video") in able
-        hears = "audio" in able
-        return {"audio": hears, "video": sees, "av": sees and hears}[modality]
-
-    def _offers(self, modality: Modality) -> bool:
-        rung = self.setup.rung
-        if rung.needs_track and modality == "audio":
-            return False
-        if rung.media and self.takes(modality):
-            return True
-        # Without eyes and ears, or where the rung keeps the clip back, what is given must be something.
-        return rung.gives and (not rung.media or not self.setup.settings.abilities)
 
     def read(self, clips: Sequence[Clip], modality: Modality) -> Iterator[Answer]:
         """Yield answers as they come; what cannot be asked fails first, before anything is paid for."""
@@ -358,88 +289,6 @@ class MllmReader:
             return parsed
         return Parsed(again.word, "answered", "follow-up")
 
-    def compose(
-        self, clip: Clip, modality: Modality, fps: float | None = None, heard: str = ""
-    ) -> tuple[Request, dict[str, object]]:
-        """The request about one clip and the facts of what it sends.
-
-        Args:
-            clip: the item.
-            modality: what is given of it.
-            fps: rate of its pictures, None for the settings' own.
-            heard: what another model said of its sound.
-
-        Raises:
-            UnwrittenError: the clip cannot be encoded, or has nothing that the rung could give.
-        """
-        turns = []
-        shown = self._shown(clip, modality)
-        for other in shown:
-            parts, _ = self._item(other, modality, fps, "")
-            turns += [Turn("user", parts), Turn("assistant", (Text(other.word or ""),))]
-        parts, sent = self._item(clip, modality, fps, heard)
-        request = Request((*turns, Turn("user", parts)), self.setup.prompt.max_tokens or self.setup.sampling.max_tokens)
-        whole = hashlib.sha256(f"{request.prompt_digest}{request.media_digest}".encode()).hexdigest()
-        sent |= {"request_digest": whole, "shown": [other.id for other in shown]}
-        return request, sent
-
-    def _item(
-        self, clip: Clip, modality: Modality, fps: float | None, heard: str
-    ) -> tuple[tuple[Part, ...], dict[str, object]]:
-        setup = self.setup
-        parts: tuple[Part, ...] = ()
-        sent: dict[str, object] = {"modality": modality}
-        sends_clip = setup.rung.media and self.takes(modality)
-        if sends_clip:
-            encoded = encode(clip, modality, setup.media, fps, setup.rendered)
-            parts, sent = encoded.parts, dict(encoded.sent)
-            if self._relays(modality):
-                parts = tuple(part for part in parts if isinstance(part, Text) or not part.mime.startswith("audio"))
-        if heard:
-            parts = (*parts, Text(f"Somebody who listened to the sound of the same pen reports: {heard}"))
-        if setup.rung.gives:
-            parts = (*parts, *self._given(clip, modality))
-            sent["given"] = [name for name in _GIVEN if getattr(setup.rung, name)]
-        candidates = () if setup.settings.score_candidates else self._words(clip)
-        asked = question(
-            setup.prompt, modality if sends_clip else "given", number_of_letters(clip), candidates, setup.prompt_text
-        )
-        media = [part for part in parts if not isinstance(part, Text)]
-        sent |= {"bytes": sum(len(part.data) for part in media), "digest": media_digest(media)}
-        return (*parts, Text(asked)), sent
-
-    def _given(self, clip: Clip, modality: Modality) -> tuple[Part, ...]:
-        from unwritten.features.store import Store
-        from unwritten.readers.recording import record_clip
-
-        recording = record_clip(clip, modality, None, Store())
-        sees = "image" in self.setup.settings.abilities
-        return given_parts(clip, modality, self.setup.rung, sees, recording, self._baseline)
-
-    def _shown(self, clip: Clip, modality: Modality) -> list[Clip]:
-        k = self.setup.prompt.demonstrations
-        if k == 0:
-            return []
-        return demonstrations(clip, self._pool.get(modality, ()), k, modality, self.setup.settings.seed)
-
-    def _relays(self, modality: Modality) -> bool:
-        return modality == "av" and self.setup.media.av == "relay"
-
-    def _sound_only(self) -> MediaSettings:
-        values = asdict(self.setup.media) | {"av": "separate", "fps": 0.5, "fps_ladder": (), "max_frames": 1}
-        return MediaSettings(**values)
-
-    def _model(self, modality: str) -> str:
-        return self.setup.settings.models.get(modality, self.setup.settings.model)
-
-    def _words(self, clip: Clip) -> tuple[str, ...]:
-        return self.setup.words.get(number_of_letters(clip) or 0, ())
-
-    def _expected(self, clip: Clip) -> int | None:
-        """The length that an answer must have: only if the question told it."""
-        told = tells_length(self.setup.prompt, self.setup.prompt_text)
-        return number_of_letters(clip) if told else None
-
     def plan(self, clips: Sequence[Clip], modality: Modality) -> str:
         """One line: how many calls these items take, how many are answered already, and what the rest may cost at most.
 
@@ -492,36 +341,6 @@ class MllmReader:
         if wrong or unread:
             words.append(f"{len(wrong) + round(unread * share)} items cannot be asked")
         return ", ".join(words) + "; follow-up questions and repeated calls come on top"
-
-
-def is_unclear(reply: Reply, parsed: Parsed) -> bool:
-    """True when a reply may hold an answer that no pattern finds; a short refusal holds none."""
-    essay = parsed.how == "refusal" and reply.finish != "refused" and len(reply.text) > 120
-    return parsed.how == "several" or essay
-
-
-def judge(reply: Reply, n: int | None) -> tuple[Parsed, str]:
-    """What a reply counts as, and a line on why there is no word.
-
-    Args:
-        reply: a model's.
-        n: the length that the word must have, None for any.
-    """
-    if reply.finish == "blocked":
-        return Parsed("", "blocked", "nothing"), f"blocked by the provider: {reply.reason}"
-    if reply.finish == "refused":
-        return Parsed("", "refused", "refusal"), "the model refused"
-    if reply.candidates:
-        return Parsed(reply.candidates[0][0], "answered", "likelihood"), ""
-    parsed = parse(reply.text, n)
-    if parsed.state == "empty":
-        why = "the token limit was used up before any word" if reply.finish == "length" else "the reply is empty"
-        return parsed, f"{why} ({reply.reason or 'no finish reason'})"
-    if parsed.state == "malformed":
-        cut = "; it was cut at the token limit" if reply.finish == "length" else ""
-        length = f"the word has {len(parsed.word)} letters, not {n}"
-        return parsed, (length if parsed.how == "length" else "the reply names no single word") + cut
-    return parsed, "the model refused" if parsed.state == "refused" else ""
 
 
 def _sum(values: Sequence[Any]) -> Any:
