@@ -65,7 +65,8 @@ def _told(node: Mapping[str, Any]) -> str:
             told += " (flat)" if weight == 0 else " (with frequencies)"
         return told + ("; one frame a second, sound to the first join" if node.get("as_sent") else "")
     if kind == "blind":
-        return f"n, {node.get('words', 'english')} words; no clip"
+        words = str(node.get("words", "english"))
+        return f"n, {_LISTS.get(words, words)}; no clip"
     if kind == "recorded":
         return "as recorded"
     if kind == "mllm":
