@@ -11,6 +11,7 @@ from unwritten.tracking.path import Sighting, choose, fuse, gaps
 from unwritten.tracking.settings import TrackerSettings
 
 _LEAP = 0.03  # share of the diagonal by which a tip does not leave the flow between two frames
+_TIED_S = 0.2  # evidence this near counts for a frame too
 _FASTEST = 1.5  # diagonals a second, where frames are far apart
 
 
@@ -72,13 +73,21 @@ def follow(
     every = np.arange(count)
     for column in range(2):
         axis[:, column] = np.interp(every, every[seen], axis[seen, column])
-    evidence = np.interp(every, every[seen], score[seen])
+    # A frame that motion blurs is as sure as those that flow ties it to.
+    evidence = _smooth(np.interp(every, every[seen], score[seen]), time_s)
     # Calibrated on rendered scenes in which the tracker fails and on the real clips: see docs/tracking.md.
     sure = share * np.exp(-deviation / 20) / (1 + np.exp(-4.0 * (evidence - 1.5)))
     visible &= sure >= settings.min_confidence
     bridged &= visible
     confidence = np.where(visible, sure, 0.0)
     return Followed(tip, axis, visible, bridged, confidence, shadow, float(np.nanmean(score)))
+
+
+def _smooth(values: NDArray[np.float64], time_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean over ``_TIED_S`` to either side."""
+    first, last = np.searchsorted(time_s, time_s - _TIED_S), np.searchsorted(time_s, time_s + _TIED_S, "right")
+    total = np.concatenate([[0.0], np.cumsum(values)])
+    return (total[last] - total[first]) / (last - first)
 
 
 def _trust(
