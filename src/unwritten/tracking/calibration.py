@@ -23,7 +23,6 @@ from unwritten.tracking.confidence import calibrated
 from unwritten.types import Frame, Track
 
 WITHIN = 0.01  # share of the diagonal
-_FEWEST = 12.0  # the map never promises more than (right + 1) / (scenes + 2) over at least so many scenes
 
 
 class Sample(NamedTuple):
@@ -128,7 +127,7 @@ def fit(samples: Sequence[Sample], knots: Sequence[float]) -> tuple[tuple[float,
         knots: raw values at which the map is kept.
 
     Returns:
-        Pairs of raw and worth, both rising; each pool of scenes counts one more miss than it had.
+        Pairs of raw and worth, both rising; each pool of scenes counts half a miss more than it had.
     """
     raw = np.concatenate([sample.raw for sample in samples if len(sample.raw)])
     right = np.concatenate([sample.right for sample in samples if len(sample.raw)]).astype(float)
@@ -142,7 +141,7 @@ def fit(samples: Sequence[Sample], knots: Sequence[float]) -> tuple[tuple[float,
             last = blocks.pop()
             blocks[-1] = [blocks[-1][0] + last[0], blocks[-1][1] + last[1], blocks[-1][2], last[3]]
     middle = [(block[2] + block[3]) / 2 for block in blocks]
-    worth = [block[0] / (block[1] + 1.0 if block[1] < _FEWEST else block[1] + 0.5) for block in blocks]
+    worth = [block[0] / (block[1] + 0.5) for block in blocks]
     worth = np.maximum.accumulate(worth).tolist()
     return tuple((round(float(knot), 3), round(float(np.interp(knot, middle, worth)), 3)) for knot in knots)
 
