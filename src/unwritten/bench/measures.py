@@ -201,7 +201,7 @@ def simulation(quick: bool) -> list[Row]:
 
 
 @contextmanager
-def simulated_training(quick: bool) -> Iterator[tuple]:  # type: ignore[type-arg]
+def simulated_training(quick: bool) -> Iterator[tuple]:
     """Data, module and settings of a small training run from simulated writers, in a store of its own."""
     from unwritten.bench.gpu import QUICK, WORDS
     from unwritten.features.store import Store

@@ -101,8 +101,8 @@ class CtcModule(lightning.LightningModule):
 
     def transfer_batch_to_device(self, batch: Batch, device: torch.device, dataloader_idx: int) -> Batch:
         """Move the streams, from pinned memory without waiting; lengths and targets stay where CTC wants them."""
-        streams = [tensor.to(device, non_blocking=True) for tensor in batch[:4]]
-        return Batch(*streams, *batch[4:])
+        kinematics, known, spectrogram, heard = (tensor.to(device, non_blocking=True) for tensor in batch[:4])
+        return Batch(kinematics, known, spectrogram, heard, *batch[4:])
 
     def summed_losses(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """CTC loss per letter of each head ``[3]``, summed over the items that have its modality, and their number."""

@@ -9,6 +9,7 @@ from typing import Any
 import lightning
 import torch
 from lightning.fabric.plugins.io.torch_io import TorchCheckpointIO
+from lightning.pytorch.utilities import rank_zero_only
 
 
 class SeedEveryEpoch(lightning.Callback):
@@ -31,3 +32,8 @@ class WholeCheckpointIO(TorchCheckpointIO):
         temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
         super().save_checkpoint(checkpoint, temporary, storage_options)
         temporary.replace(path)
+
+
+def process_rank() -> int:
+    """Rank of this process before a trainer exists, as Lightning reads it from what started it; 0 when it is alone."""
+    return int(getattr(rank_zero_only, "rank", 0) or 0)

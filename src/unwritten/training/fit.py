@@ -9,7 +9,6 @@ from typing import Any
 
 import lightning
 from lightning.pytorch.loggers import CSVLogger, Logger
-from lightning.pytorch.utilities import rank_zero_only
 from omegaconf import DictConfig, OmegaConf
 
 from unwritten.config import settings_from
@@ -19,6 +18,7 @@ from unwritten.files import whole_file
 from unwritten.models.module import CtcModule
 from unwritten.run import record_run
 from unwritten.scoring.scores import Score
+from unwritten.training.callbacks import process_rank
 from unwritten.training.data import SimulatedData
 from unwritten.training.resume import last_checkpoint
 from unwritten.training.score import score
@@ -61,7 +61,7 @@ def fit(config: DictConfig, run_dir: Path, callbacks: Sequence[lightning.Callbac
         UnwrittenError: the data cannot be used, or the run directory cannot be written or is another run's.
     """
     settings = settings_from(TrainerSettings, config.trainer, "trainer")
-    first = rank_zero_only.rank == 0
+    first = process_rank() == 0
     if first:
         record_run(config, run_dir)
     checkpoints = best_and_last(run_dir)
@@ -94,10 +94,10 @@ def prepare(config: DictConfig, devices: int = 1) -> tuple[SimulatedData, CtcMod
     if node["data"].get("kind") == "clips":
         from unwritten.training.clips import assemble_clips
 
-        quiet = rank_zero_only.rank != 0
+        quiet = process_rank() != 0
         return assemble_clips(node, Store(config.store), int(config.processes), devices, quiet)
     settings = TrainingSettings.from_mapping(node)
-    quiet = rank_zero_only.rank != 0
+    quiet = process_rank() != 0
     return assemble(settings, Store(config.store), int(config.processes), devices, quiet=quiet)
 
 

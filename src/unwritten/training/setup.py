@@ -108,8 +108,9 @@ def assemble(
         from unwritten.benchmark.words import word_list
 
         english = word_list("english")
-        words = (english.words, english.frequency)
-    parts = (tuple(words[0]), np.asarray(words[1], dtype=np.float64))
+        parts = (english.words, english.frequency)
+    else:
+        parts = (tuple(words[0]), np.asarray(words[1], dtype=np.float64))
     made = (settings.simulation.camera, settings.augment, features, loader, model.alphabet)
     planner = Planner(training, *parts, settings.mix, seed)
     batches = SimulatedBatches(planner, training, *made, items=loader.items_per_epoch, devices=devices)

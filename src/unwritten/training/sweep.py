@@ -18,12 +18,12 @@ from typing import Any
 
 import lightning
 import optuna
-from lightning.pytorch.utilities import rank_zero_only
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState
 
 from unwritten.errors import UnwrittenError, UsageError
+from unwritten.training.callbacks import process_rank
 from unwritten.training.sweep_summary import TrialSummary, format_summary, write_summary
 
 STUDY_FILE = "study.log"
@@ -246,7 +246,7 @@ def search(node: Mapping[str, Any], seed: int) -> float:
     from unwritten.config import settings_from
     from unwritten.training.fit import fit
 
-    if rank_zero_only.rank != 0:
+    if process_rank() != 0:
         raise UsageError("hparams_search: trials run on one device each; start the command once for every device")
     settings = settings_from(SearchSettings, node, "hparams_search")
     hydra = HydraConfig.get()

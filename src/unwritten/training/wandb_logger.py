@@ -60,8 +60,8 @@ class SafeWandbLogger(WandbLogger):
         import wandb
 
         rows = [asdict(entry) for entry in scores]
-        columns = list(rows[0])
-        self.experiment.log({"scores": wandb.Table(columns, [[row[name] for name in columns] for row in rows])})
+        columns: list[str | int] = list(rows[0])
+        self.experiment.log({"scores": wandb.Table(columns, [list(row.values()) for row in rows])})
         for row in rows:
             if row["style"] == "all":
                 self.experiment.summary[f"ola/{row['reader']}/{row['modality']}"] = row["ola"]
