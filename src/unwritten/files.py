@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,11 +26,19 @@ def whole_file(path: Path | str) -> Iterator[Path]:
         UnwrittenError: the folder cannot be made or written, or the disk is full; nothing is left behind.
     """
     path = Path(path)
-    temporary = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    # A link is written through, and a device such as /dev/null is written to: renaming over either would destroy it.
+    place = path.resolve()
+    device = place.exists() and not place.is_file() and not place.is_dir()
+    folder = Path(tempfile.gettempdir()) if device else place.parent
+    temporary = folder / f".{place.stem}.{os.getpid()}.part{path.suffix}"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         yield temporary
-        temporary.replace(path)
+        if device:
+            with temporary.open("rb") as source, place.open("wb") as target:
+                shutil.copyfileobj(source, target)
+        else:
+            temporary.replace(place)
     except OSError as error:
         reason = error.strerror or str(error)
         raise UnwrittenError(
