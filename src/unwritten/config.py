@@ -30,10 +30,36 @@ def settings_from(cls: type[Settings], node: DictConfig | Mapping[str, Any] | No
     unknown = sorted(set(values) - known)
     if unknown:
         raise UsageError(f"{where}.{unknown[0]}: no such setting; known are {', '.join(sorted(known))}")
+    for field in dataclasses.fields(cls):  # type: ignore[arg-type]
+        if field.name in values:
+            _check_number(field, values[field.name], where)
     try:
         return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
     except (TypeError, ValueError) as error:
         raise UsageError(f"{where}: {error}") from error
+
+
+def whole_number(value: Any, where: str, least: int = 0) -> int:
+    """The value as a whole number of at least ``least``.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise UsageError(f"{where}={value}: give a whole number")
+    if value < least:
+        raise UsageError(f"{where}={value}: give {least} or more")
+    return value
+
+
+def _check_number(field: dataclasses.Field[Any], value: Any, where: str) -> None:
+    """Refuse words, and what is not a number, where the default of a setting is a number."""
+    default, kind = field.default, str(field.type)
+    if value is None or isinstance(default, bool) or not isinstance(default, int | float) or "str" in kind:
+        return
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or value != value:
+        raise UsageError(f"{where}.{field.name}={value}: give a number")
 
 
 def _plain(node: DictConfig | Mapping[str, Any] | None) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import Any
 import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
+from unwritten.config import whole_number
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.readers.base import Reader, failed_answer
 from unwritten.readers.load import load_published, load_reader
@@ -109,9 +110,7 @@ def load_benchmark(node: DictConfig, seed: int = 0) -> list[Clip]:
     kind = node.get("kind")
     if kind not in BENCHMARKS:
         raise UsageError(f"benchmark.kind={kind}: known are {', '.join(BENCHMARKS)}")
-    limit = None if node.get("limit") is None else int(node.limit)
-    if limit is not None and limit < 1:
-        raise UsageError(f"benchmark.limit={limit}: no item is left; give 1 or more")
+    limit = None if node.get("limit") is None else whole_number(node.limit, "benchmark.limit", least=1)
     severity = str(node.get("severity") or "measured")
     if kind == "simulated":
         from unwritten.simulation.clips import simulated_writers_benchmark
@@ -156,8 +155,11 @@ def read_all(config: DictConfig, run_dir: Path) -> tuple[pd.DataFrame, Problems]
     modality = config.modality
     if modality is not None and modality not in MODALITIES:
         raise UsageError(f"modality={modality}: known are {', '.join(MODALITIES)}")
+    seed = whole_number(config.seed, "seed")
+    if not config.reader:
+        raise UsageError("reader=[]: name at least one reader")
     jobs = load_jobs(config)  # first: it is quick, and what is wrong with it shows before the benchmark is made
-    clips = load_benchmark(config.benchmark, int(config.seed))
+    clips = load_benchmark(config.benchmark, seed)
     if any(getattr(job.reader, "dry_run", False) for job in jobs):
         print_plans(jobs, clips, modality)
         raise SystemExit(0)

@@ -101,6 +101,11 @@ def command_line(program: str, main: Callable[[], Any]) -> int:
     except HydraException as error:
         print(f"{program}: {hydra_error_line(error)}", file=sys.stderr)
         return 2
+    except (FileExistsError, NotADirectoryError, PermissionError) as error:
+        # Hydra makes the run directory before anything of ours runs.
+        named = f"{error.filename}: " if error.filename else ""
+        print(f"{program}: {named}{error.strerror or one_line(error)}; choose another hydra.run.dir", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print(f"{program}: interrupted before anything was done", file=sys.stderr)
         return 130

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import time
 from dataclasses import replace
@@ -42,6 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     """
     if arguments.length is not None and arguments.length < 1:
         raise UsageError(f"--length {arguments.length}: a word has at least one letter")
+    if arguments.rotate is not None and not math.isfinite(arguments.rotate):
+        raise UsageError(f"--rotate {arguments.rotate}: give an angle in degrees")
     if arguments.replay is not None:
         from unwritten.readers.replay import check_replay_path
 

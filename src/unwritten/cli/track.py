@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -46,10 +47,16 @@ def run(arguments: argparse.Namespace) -> int:
     logging.basicConfig(format="unwritten: %(message)s", stream=sys.stderr, level=logging.WARNING)
     settings = replace(TrackerSettings(), kind=arguments.kind, hand=arguments.hand, mirrored=arguments.mirrored)
     if arguments.rotate is not None:
+        if not math.isfinite(arguments.rotate):
+            raise UsageError(f"--rotate {arguments.rotate}: give an angle in degrees")
         settings = replace(settings, writing_deg=arguments.rotate)
     clips = _clips(arguments.clips, (arguments.output, arguments.overlay, arguments.ink))
     if len(clips) == 1 and not arguments.clips[0].is_dir():
-        _track_one(clips[0][0], settings, *_single_outputs(arguments, clips[0][0]))
+        outputs = _single_outputs(arguments, clips[0][0])
+        for output in outputs:
+            if output is not None and output.exists() and output.samefile(clips[0][0]):
+                raise UsageError(f"{output}: is the clip itself; give the output another name")
+        _track_one(clips[0][0], settings, *outputs)
         return 0
     for option, path in (("-o", arguments.output), ("--overlay", arguments.overlay), ("--ink", arguments.ink)):
         if path is not None and path.suffix.lower() in _SHEETS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -165,15 +166,16 @@ def simulated_writers_benchmark(limit: int = 100, seed: int = 0, severity_name: 
     """
     settings = severity(severity_name)
     words = tuple(word_list("benchmark").words[:2000])
-    clips = []
-    per_style = max(1, limit // (2 * len(SIMULATED_STYLES)))
+    kinds: list[list[Clip]] = []
+    each = -(-limit // (2 * len(SIMULATED_STYLES)))
     for number, style in enumerate(SIMULATED_STYLES):
         base = 1_000_000 + 1_000 * seed + 100 * number
         corpus = written_by([SimulatedWriter(base + k, style) for k in range(6)], words, 1, seed)
         whole = corpus.subset(np.char.str_len(corpus.labels) > 1)
-        named = [
-            *live_clips(whole, settings, per_style, seed, style),
-            *spelled_clips(corpus, settings, per_style, seed, style),
-        ]
-        clips += [Clip(**{**vars(clip), "id": f"{style}-{clip.id}"}) for clip in named]
-    return clips
+        for made in (
+            live_clips(whole, settings, each, seed, style),
+            spelled_clips(corpus, settings, each, seed, style),
+        ):
+            kinds.append([replace(clip, id=f"{style}-{clip.id}") for clip in made])
+    # One of each kind in turn, so that any limit keeps the kinds even.
+    return [clip for row in zip_longest(*kinds) for clip in row if clip is not None][:limit]

@@ -11,7 +11,7 @@ import lightning
 from lightning.pytorch.loggers import CSVLogger, Logger
 from omegaconf import DictConfig, OmegaConf
 
-from unwritten.config import settings_from
+from unwritten.config import settings_from, whole_number
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.features.store import Store
 from unwritten.files import whole_file
@@ -61,12 +61,13 @@ def fit(config: DictConfig, run_dir: Path, callbacks: Sequence[lightning.Callbac
         UnwrittenError: the data cannot be used, or the run directory cannot be written or is another run's.
     """
     settings = settings_from(TrainerSettings, config.trainer, "trainer")
+    seed = whole_number(config.seed, "seed")
     first = process_rank() == 0
     if first:
         record_run(config, run_dir)
     checkpoints = best_and_last(run_dir)
     loggers = make_loggers(config.logger, run_dir, config) if first else []
-    trainer = make_trainer(settings, run_dir, int(config.seed), checkpoints, loggers, callbacks)
+    trainer = make_trainer(settings, run_dir, seed, checkpoints, loggers, callbacks)
     data, module = prepare(config, trainer.world_size)
     last = last_checkpoint(run_dir, module)
     if settings.compile:

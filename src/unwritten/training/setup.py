@@ -9,7 +9,7 @@ from typing import Any
 import lightning
 import numpy as np
 
-from unwritten.config import settings_from
+from unwritten.config import settings_from, whole_number
 from unwritten.features.extract import FeatureSettings
 from unwritten.features.kinematics import CHANNELS
 from unwritten.features.store import Store
@@ -60,9 +60,9 @@ class TrainingSettings:
         augment = settings_from(SoundAugmentSettings, node.pop("augment"), "data.augment")
         loader = settings_from(LoaderSettings, node.pop("loader"), "data.loader")
         return cls(
-            seed=int(config["seed"]),
+            seed=whole_number(config["seed"], "seed"),
             protocol=str(config["protocol"]),
-            max_epochs=int(config["trainer"]["max_epochs"]),
+            max_epochs=whole_number(config["trainer"]["max_epochs"], "trainer.max_epochs", least=1),
             handwriting=settings_from(HandwritingSettings, node, "data"),
             simulation=SimulationSettings.from_mapping(config["simulation"]),
             mix=mix,
