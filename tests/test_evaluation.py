@@ -177,7 +177,7 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, overrides: list[str],
     ("overrides", "message"),
     [
         (["benchmark.kind=elsewhere"], "known are simulated"),
-        (["benchmark.limit=0"], "no item is left"),
+        (["benchmark.limit=0"], "benchmark.limit=0: give 1 or more"),
         (["benchmark=unwritten"], "benchmark.root=DIR"),
     ],
 )
