@@ -23,7 +23,8 @@ class ResidualBlock(nn.Module):
 
     The convolution is one matrix product over three shifted copies: a fifth quicker in bf16 on a CPU than the dilated
     kernel. Frames beyond the end of an item are zeroed before it, so that a result does not depend on what an item was
-    batched with.
+    batched with. Dropout takes whole channels of an item: neighbouring frames tell the same, so that single ones would
+    be guessed from them, and drawing a number for each costs a CPU a seventh of the step.
     """
 
     def __init__(self, channels: int, dilation: int, dropout: float = 0.1) -> None:
@@ -40,7 +41,8 @@ class ResidualBlock(nn.Module):
         frames, step = y.shape[1], self.dilation
         padded = F.pad(y, (0, 0, step, step))
         y = self.conv(torch.cat((padded[:, :frames], y, padded[:, 2 * step :]), dim=-1))
-        return x + self.dropout(self.mix(F.gelu(y)))
+        y = self.mix(F.gelu(y))
+        return x + y * self.dropout(y.new_ones(len(y), 1, y.shape[2]))
 
 
 class StreamEncoder(nn.Module):

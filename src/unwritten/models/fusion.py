@@ -41,7 +41,7 @@ class ModelSettings:
     kinematic_inputs: int = 15
     spectrogram_inputs: int = 40
     channels: int = 160
-    audio_channels: int = 64
+    audio_channels: int = 96
     fused_channels: int = 128
     dilations: tuple[int, ...] = (1, 2, 4, 8, 1, 2, 4, 8)
     audio_dilations: tuple[int, ...] = (1, 2, 4, 8, 1, 2)

@@ -16,6 +16,7 @@ from unwritten.features.extract import FeatureSettings, track_features
 from unwritten.simulation.camera import CameraSettings, film
 from unwritten.simulation.misplacement import misplace_strokes
 from unwritten.simulation.motion import MOTION_RATE_HZ, Motion
+from unwritten.simulation.warp import warp
 from unwritten.training.pool import Pool, dequantise
 
 
@@ -32,6 +33,7 @@ class MixSettings:
         style_weights: how often a style is drawn for spelled words and letters, by name; 1 when not named.
         misplaced: probability that a letter filmed alone has a stroke that begins off from where the last one ended.
         misplaced_reach: standard deviation of that shift in letter heights.
+        warp: standard deviation of a smooth change of shape, in letter heights; makes new hands of the corpus's.
         repeat_epoch: every epoch is the first one again, to see whether the network can learn it by heart.
     """
 
@@ -43,6 +45,7 @@ class MixSettings:
     style_weights: dict[str, float] = field(default_factory=dict)
     misplaced: float = 0.35
     misplaced_reach: float = 0.14
+    warp: float = 0.0
     repeat_epoch: bool = False
 
 
@@ -185,6 +188,8 @@ def compose(
             motion.xy_mm, motion.pen_down, motion.shot, height_mm, mix.misplaced, mix.misplaced_reach, rng
         )
         motion = replace(motion, xy_mm=moved)
+    if mix.warp > 0:
+        motion = replace(motion, xy_mm=warp(motion.xy_mm, motion.shot, height_mm, mix.warp, rng))
     track = film(motion, height_mm, camera, rng)
     kinematics, known, _ = track_features(track, features)
     spectrogram, heard = _sounded(item, pool, len(kinematics), sound, features, rng)
