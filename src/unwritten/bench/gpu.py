@@ -29,8 +29,9 @@ import torch
 
 from unwritten.features.store import Store
 from unwritten.files import whole_file
+from unwritten.models.batch import Batch, LoadedBatch
 from unwritten.models.fusion import ModelSettings
-from unwritten.models.module import Batch, CtcModule, OptimiserSettings
+from unwritten.models.module import CtcModule, OptimiserSettings
 from unwritten.training.data import LoaderSettings, SimulatedData
 from unwritten.training.handwriting import HandwritingSettings
 from unwritten.training.resume import last_checkpoint
@@ -142,9 +143,9 @@ def synchronise(device: torch.device) -> None:
         torch.cuda.synchronize(device)
 
 
-def moved(batch: Batch, module: CtcModule, device: torch.device) -> Batch:
+def moved(batch: LoadedBatch, module: CtcModule, device: torch.device) -> Batch:
     """The batch as training has it on a device."""
-    return module.transfer_batch_to_device(batch, device, 0)
+    return module.on_after_batch_transfer(module.transfer_batch_to_device(batch, device, 0), 0)
 
 
 def gradients(module: CtcModule, batch: Batch) -> tuple[torch.Tensor, float]:
@@ -157,15 +158,16 @@ def gradients(module: CtcModule, batch: Batch) -> tuple[torch.Tensor, float]:
     return losses.detach().float().cpu(), float(norm)
 
 
-def compare(module: CtcModule, batch: Batch, device: torch.device) -> tuple[dict[str, Any], dict[str, bool]]:
+def compare(module: CtcModule, batch: LoadedBatch, device: torch.device) -> tuple[dict[str, Any], dict[str, bool]]:
     """CPU and device on one batch: logits, losses, gradients, in single precision and in bf16, and both CTC kernels."""
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     module = module.eval()
     cpu, other = torch.device("cpu"), device
     results: dict[str, Any] = {}
+    here = moved(batch, module.cpu(), cpu)
     with torch.no_grad():
-        wanted = [logits.float() for logits in module.cpu().network(*batch[:5])]
-    wanted_losses, wanted_norm = gradients(module, moved(batch, module, cpu))
+        wanted = [logits.float() for logits in module.network(*here[:5])]
+    wanted_losses, wanted_norm = gradients(module, here)
     module.to(other)
     on_device = moved(batch, module, other)
     with torch.no_grad():
@@ -173,6 +175,7 @@ def compare(module: CtcModule, batch: Batch, device: torch.device) -> tuple[dict
         with torch.autocast(other.type, dtype=torch.bfloat16):
             rough = [logits.float().cpu() for logits in module.network(*on_device[:4], batch.lengths.to(other))]
     losses, norm = gradients(module, on_device)
+    results["spectrogram_max_difference"] = float((on_device.spectrogram.cpu() - here.spectrogram).abs().max())
     results["logits_max_difference"] = max(float((a - b).abs().max()) for a, b in zip(found, wanted, strict=True))
     results["losses_cpu"], results["losses_device"] = wanted_losses.tolist(), losses.tolist()
     results["gradient_norm_cpu"], results["gradient_norm_device"] = wanted_norm, norm
@@ -185,6 +188,7 @@ def compare(module: CtcModule, batch: Batch, device: torch.device) -> tuple[dict
     module.cpu()
     spread = max(1.0, max(float(logits.abs().max()) for logits in wanted))
     checks = {
+        "varied spectrograms equal the CPU's to 1e-4": results["spectrogram_max_difference"] <= 1e-4,
         "logits equal the CPU's to 1e-3 of their range": results["logits_max_difference"] <= 1e-3 * spread,
         "losses equal the CPU's to 1e-3": torch.allclose(losses, wanted_losses, rtol=1e-3, atol=1e-4),
         "gradients equal the CPU's to 1 %": abs(norm - wanted_norm) <= 0.01 * wanted_norm,
@@ -195,7 +199,9 @@ def compare(module: CtcModule, batch: Batch, device: torch.device) -> tuple[dict
     return results, checks
 
 
-def step_rate(module: CtcModule, batches: Sequence[Batch], device: torch.device, precision: str, steps: int) -> float:
+def step_rate(
+    module: CtcModule, batches: Sequence[LoadedBatch], device: torch.device, precision: str, steps: int
+) -> float:
     """Items a second of forward, backward and optimiser alone, on batches that lie on the device already."""
     module.to(device).train()
     optimiser = module.configure_optimizers()["optimizer"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import lightning
 import torch
@@ -14,26 +14,8 @@ from torch.nn import functional as F
 from torch.optim import Optimizer
 
 from unwritten.config import settings_from
+from unwritten.models.batch import Batch, LoadedBatch
 from unwritten.models.fusion import HEADS, FusionModel, ModelSettings
-
-
-class Batch(NamedTuple):
-    """Padded items. B items, T frames of the longest, L labels in all.
-
-    Attributes:
-        kinematics: float32 ``[B, T, K]``; kinematics_mask: bool ``[B, T]``.
-        spectrogram: float32 ``[B, T, M]``; spectrogram_mask: bool ``[B, T]``.
-        lengths: int64 ``[B]`` frames of each item, on the CPU.
-        targets: int32 ``[L]`` labels of all items, one after the other; target_lengths: int64 ``[B]``; on the CPU.
-    """
-
-    kinematics: Tensor
-    kinematics_mask: Tensor
-    spectrogram: Tensor
-    spectrogram_mask: Tensor
-    lengths: Tensor
-    targets: Tensor
-    target_lengths: Tensor
 
 
 @dataclass(frozen=True)
@@ -99,10 +81,13 @@ class CtcModule(lightning.LightningModule):
             logger=False,
         )
 
-    def transfer_batch_to_device(self, batch: Batch, device: torch.device, dataloader_idx: int) -> Batch:
-        """Move the streams, from pinned memory without waiting; lengths and targets stay where CTC wants them."""
-        kinematics, known, spectrogram, heard = (tensor.to(device, non_blocking=True) for tensor in batch[:4])
-        return Batch(kinematics, known, spectrogram, heard, *batch[4:])
+    def transfer_batch_to_device(self, batch: LoadedBatch, device: torch.device, dataloader_idx: int) -> LoadedBatch:
+        """Move what the network takes, sound still as bytes."""
+        return batch.to(device)
+
+    def on_after_batch_transfer(self, batch: LoadedBatch, dataloader_idx: int) -> Batch:
+        """Vary the sound on the device."""
+        return batch.varied()
 
     def summed_losses(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """CTC loss per letter of each head ``[3]``, summed over the items that have its modality, and their number."""

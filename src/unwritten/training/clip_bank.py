@@ -21,8 +21,8 @@ from unwritten.features.kinematics import CHANNELS
 from unwritten.features.store import Store, StoreError
 from unwritten.parallel import run_jobs
 from unwritten.simulation.camera import CameraSettings
-from unwritten.training.pool import dequantise, quantise
-from unwritten.training.samples import ComposedItem, PlannedItem, SoundAugmentSettings
+from unwritten.training.pool import quantise
+from unwritten.training.samples import ComposedItem, PlannedItem, SoundAugmentSettings, sound_change
 from unwritten.types import Clip, FloatArray, Modality, Track
 
 _BEST_FIRST: tuple[Modality, ...] = ("av", "video", "audio")
@@ -139,23 +139,22 @@ def compose_clips(
         features: rate and columns.
     """
     rng = np.random.default_rng(item.seed)
-    bands = features.spectrogram
-    spectrogram = np.concatenate([dequantise(bank.mel[entry], bands) for entry in item.entries])
+    energies = np.concatenate([bank.mel[entry] for entry in item.entries])
     heard = np.concatenate([bank.heard[entry] for entry in item.entries])
-    spectrogram = np.where(heard[:, None], _varied_sound(spectrogram, sound, features, rng), 0.0).astype(np.float32)
     if any(bank.tracks[entry] is not None for entry in item.entries):
         kinematics, known, _ = track_features(_joined(item, bank, camera, features, rng), features)
     else:
         kinematics, known = np.zeros((len(heard), len(CHANNELS)), np.float32), np.zeros(len(heard), np.bool_)
     count = min(len(kinematics), len(heard))
     kinematics, known = np.asarray(kinematics[:count], dtype=np.float32), np.asarray(known[:count], dtype=np.bool_)
-    spectrogram, heard = spectrogram[:count], heard[:count]
+    energies, heard = energies[:count], heard[:count]
+    change = sound_change(sound, features.spectrogram, count, rng)
     draw = rng.random()
     if draw < sound.video_only and known.any():
-        spectrogram, heard = np.zeros_like(spectrogram), np.zeros_like(heard)
+        heard = np.zeros_like(heard)
     elif draw > 1.0 - sound.audio_only and heard.any():
         kinematics, known = np.zeros_like(kinematics), np.zeros_like(known)
-    return ComposedItem(kinematics, known, spectrogram, heard, item.word)
+    return ComposedItem(kinematics, known, energies, heard, change, item.word)
 
 
 def levelled(track: Track) -> FloatArray:
@@ -207,18 +206,3 @@ def _joined(
     time_s, xy, visible, shot, contact = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     full = np.ones(len(time_s))
     return Track(time_s, xy, visible.astype(np.bool_), full, shot, 0 * full, contact, (1.0, 1.0), writing_rad=0.0)
-
-
-def _varied_sound(
-    mel: NDArray[np.float32], sound: SoundAugmentSettings, features: FeatureSettings, rng: np.random.Generator
-) -> NDArray[np.float32]:
-    bands = features.spectrogram
-    bend = np.linspace(-1.0, 1.0, bands.n_mels)
-    tilt = rng.normal(0.0, sound.tilt) * bend + rng.normal(0.0, sound.tilt) * (bend**2 - 0.33)
-    louder = np.exp(0.5 * rng.normal(0.0, sound.gain))
-    varied = np.where(mel > 0.0, mel * louder + 0.3 * tilt, mel)
-    for _ in range(sound.band_masks):
-        width = int(rng.integers(sound.band_width + 1))
-        first = int(rng.integers(bands.n_mels - width + 1))
-        varied[:, first : first + width] = 0.0
-    return np.clip(varied, bands.lowest, bands.highest).astype(np.float32)

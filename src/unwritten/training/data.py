@@ -17,8 +17,9 @@ import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from unwritten.features.extract import FeatureSettings
+from unwritten.features.spectrogram import SpectrogramSettings
+from unwritten.models.batch import LoadedBatch
 from unwritten.models.encoder import SUBSAMPLING
-from unwritten.models.module import Batch
 from unwritten.simulation.camera import CameraSettings
 from unwritten.training.pool import Pool
 from unwritten.training.samples import (
@@ -61,26 +62,32 @@ def padded_frames(frames: int) -> int:
     return -(-frames // _PAD_FRAMES) * _PAD_FRAMES
 
 
-def collate(items: Sequence[ComposedItem], alphabet: str) -> Batch:
+def collate(items: Sequence[ComposedItem], alphabet: str, bands: SpectrogramSettings) -> LoadedBatch:
     """Pad items to one batch; masks are False in the padding."""
     longest = padded_frames(max(len(item.kinematics) for item in items))
-    first = items[0]
-    kinematics = np.zeros((len(items), longest, first.kinematics.shape[1]), dtype=np.float32)
-    spectrogram = np.zeros((len(items), longest, first.spectrogram.shape[1]), dtype=np.float32)
+    kinematics = np.zeros((len(items), longest, items[0].kinematics.shape[1]), dtype=np.float32)
+    energies = np.zeros((len(items), longest, bands.n_mels), dtype=np.uint8)
+    floor = np.zeros((len(items), longest), dtype=np.float32)
     known = np.zeros((len(items), longest), dtype=np.bool_)
     heard = np.zeros((len(items), longest), dtype=np.bool_)
     for row, item in enumerate(items):
         frames = len(item.kinematics)
         kinematics[row, :frames] = item.kinematics
-        spectrogram[row, :frames] = item.spectrogram
+        energies[row, :frames] = item.energies
+        floor[row, :frames] = item.change.floor
         known[row, :frames] = item.kinematics_mask
         heard[row, :frames] = item.spectrogram_mask
     labels = [alphabet.index(letter) + 1 for item in items for letter in item.word]
-    return Batch(
+    return LoadedBatch(
         torch.from_numpy(kinematics),
         torch.from_numpy(known),
-        torch.from_numpy(spectrogram),
+        torch.from_numpy(energies),
         torch.from_numpy(heard),
+        torch.tensor([bands.lowest, bands.highest]),
+        torch.tensor([item.change.gain for item in items]),
+        torch.from_numpy(np.stack([item.change.tilt for item in items])),
+        torch.from_numpy(floor),
+        torch.from_numpy(np.stack([item.change.kept for item in items])),
         torch.tensor([len(item.kinematics) for item in items]),
         torch.tensor(labels, dtype=torch.int32),  # what cuDNN's CTC takes
         torch.tensor([len(item.word) for item in items]),
@@ -123,7 +130,7 @@ def as_many(batches: list[list[int]], count: int) -> list[list[int]]:
     return batches[:count]
 
 
-class SimulatedBatches(Dataset[Batch]):
+class SimulatedBatches(Dataset[LoadedBatch]):
     """One device's part of batch (epoch, number) of a planner; a pure function of the two."""
 
     def __init__(
@@ -186,7 +193,7 @@ class SimulatedBatches(Dataset[Batch]):
             self._epoch = epoch
         return self._batches
 
-    def __getitem__(self, key: tuple[int, int]) -> Batch:
+    def __getitem__(self, key: tuple[int, int]) -> LoadedBatch:
         epoch, number = key
         batch = self.batches(epoch)[number]
         chosen = batch[self.rank :: self.devices]
@@ -194,7 +201,7 @@ class SimulatedBatches(Dataset[Batch]):
         if not chosen:
             # Every device takes part in every step; an item that is masked throughout counts for nothing.
             items = [_masked(items[0])]
-        return collate(items, self.alphabet)
+        return collate(items, self.alphabet, self.features.spectrogram)
 
 
 def _masked(item: ComposedItem) -> ComposedItem:
@@ -227,7 +234,7 @@ class EpochSampler(Sampler[tuple[int, int]]):
         return len(self.source.batches(self.epoch))
 
 
-class LateLoader(DataLoader[Batch]):
+class LateLoader(DataLoader[LoadedBatch]):
     """A loader that begins to fetch when the first batch is asked for.
 
     A resumed trainer starts its loader before it tells the sampler the epoch: processes that fetch ahead would begin
@@ -256,15 +263,15 @@ class SimulatedData(lightning.LightningDataModule):
         trainer = self.trainer
         return (trainer.global_rank, trainer.world_size) if trainer is not None else (0, 1)
 
-    def train_dataloader(self) -> DataLoader[Batch]:
+    def train_dataloader(self) -> DataLoader[LoadedBatch]:
         """This device's part of the trainer's current epoch."""
         return self._loader(self.training.part(*self._rank()))
 
-    def val_dataloader(self) -> DataLoader[Batch]:
+    def val_dataloader(self) -> DataLoader[LoadedBatch]:
         """This device's part of the validation set, the same one every time."""
         return self._loader(self.validation.part(*self._rank()), fixed=True)
 
-    def _loader(self, batches: SimulatedBatches, fixed: bool = False) -> DataLoader[Batch]:
+    def _loader(self, batches: SimulatedBatches, fixed: bool = False) -> DataLoader[LoadedBatch]:
         workers = self.settings.workers
         return LateLoader(
             batches,

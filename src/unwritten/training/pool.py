@@ -84,15 +84,12 @@ class Pool:
 
 
 def quantise(mel: NDArray[np.float32], settings: SpectrogramSettings) -> NDArray[np.uint8]:
-    """Normalised energies ``[F, M]`` as bytes: steps of 0.24 dB, far below the noise of a frame."""
+    """Normalised energies ``[F, M]`` as bytes: steps of 0.24 dB, far below the noise of a frame.
+
+    ``models.batch.LoadedBatch`` turns them back.
+    """
     span = settings.highest - settings.lowest
     return np.clip(np.round((mel - settings.lowest) * (255.0 / span)), 0, 255).astype(np.uint8)
-
-
-def dequantise(mel: NDArray[np.uint8], settings: SpectrogramSettings) -> NDArray[np.float32]:
-    """Inverse of ``quantise``."""
-    span = settings.highest - settings.lowest
-    return mel.astype(np.float32) * np.float32(span / 255.0) + np.float32(settings.lowest)
 
 
 def build_pool(

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unwritten.features.extract import FeatureSettings, track_features
+from unwritten.features.spectrogram import SpectrogramSettings
 from unwritten.simulation.camera import CameraSettings, film
 from unwritten.simulation.misplacement import misplace_strokes
 from unwritten.simulation.motion import MOTION_RATE_HZ, Motion
 from unwritten.simulation.warp import warp
-from unwritten.training.pool import Pool, dequantise
+from unwritten.training.pool import Pool
 
 
 @dataclass(frozen=True)
@@ -82,13 +83,29 @@ class PlannedItem(NamedTuple):
     seed: int
 
 
+class SoundChange(NamedTuple):
+    """How the sound of one item differs from what is stored; ``models.batch.LoadedBatch`` applies it.
+
+    Attributes:
+        gain: factor on energies over the floor; tilt: float32 ``[M]`` added to them.
+        floor: float32 ``[T]`` added to every band of a frame.
+        kept: bool ``[M]`` False in masked bands.
+    """
+
+    gain: float
+    tilt: NDArray[np.float32]
+    floor: NDArray[np.float32]
+    kept: NDArray[np.bool_]
+
+
 class ComposedItem(NamedTuple):
-    """Features of one item: kinematics ``[T, K]``, mask ``[T]``, spectrogram ``[T, M]``, mask ``[T]``, word."""
+    """Features of one item: kinematics ``[T, K]``, mask ``[T]``, bytes of energy ``[T, M]``, mask ``[T]``."""
 
     kinematics: NDArray[np.float32]
     kinematics_mask: NDArray[np.bool_]
-    spectrogram: NDArray[np.float32]
+    energies: NDArray[np.uint8]
     spectrogram_mask: NDArray[np.bool_]
+    change: SoundChange
     word: str
 
 
@@ -192,14 +209,14 @@ def compose(
         motion = replace(motion, xy_mm=warp(motion.xy_mm, motion.shot, height_mm, mix.warp, rng))
     track = film(motion, height_mm, camera, rng)
     kinematics, known, _ = track_features(track, features)
-    spectrogram, heard = _sounded(item, pool, len(kinematics), sound, features, rng)
+    energies, heard, change = _sounded(item, pool, len(kinematics), sound, features, rng)
     if len(pool.mel):
         draw = rng.random()
         if draw < sound.video_only:
-            spectrogram, heard = np.zeros_like(spectrogram), np.zeros_like(heard)
+            heard = np.zeros_like(heard)
         elif draw > 1.0 - sound.audio_only:
             kinematics, known = np.zeros_like(kinematics), np.zeros_like(known)
-    return ComposedItem(kinematics, known, spectrogram, heard, item.word)
+    return ComposedItem(kinematics, known, energies, heard, change, item.word)
 
 
 def _joined(item: PlannedItem, pool: Pool) -> Motion:
@@ -216,6 +233,21 @@ def _joined(item: PlannedItem, pool: Pool) -> Motion:
     )
 
 
+def sound_change(
+    sound: SoundAugmentSettings, bands: SpectrogramSettings, frames: int, rng: np.random.Generator
+) -> SoundChange:
+    """Draw a loudness, a tilt and masked bands for an item of so many frames, whose floor stays as it is."""
+    bend = np.linspace(-1.0, 1.0, bands.n_mels)
+    tilt = rng.normal(0.0, sound.tilt) * bend + rng.normal(0.0, sound.tilt) * (bend**2 - 0.33)
+    gain = float(np.exp(0.5 * rng.normal(0.0, sound.gain)))
+    kept = np.ones(bands.n_mels, dtype=np.bool_)
+    for _ in range(sound.band_masks):
+        width = int(rng.integers(sound.band_width + 1))
+        first = int(rng.integers(bands.n_mels - width + 1))
+        kept[first : first + width] = False
+    return SoundChange(gain, (0.3 * tilt).astype(np.float32), np.zeros(frames, dtype=np.float32), kept)
+
+
 def _sounded(
     item: PlannedItem,
     pool: Pool,
@@ -223,32 +255,23 @@ def _sounded(
     sound: SoundAugmentSettings,
     features: FeatureSettings,
     rng: np.random.Generator,
-) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+) -> tuple[NDArray[np.uint8], NDArray[np.bool_], SoundChange]:
     bands = features.spectrogram
-    result = np.zeros((frames, bands.n_mels), dtype=np.float32)
+    energies = np.zeros((frames, bands.n_mels), dtype=np.uint8)
+    heard = np.zeros(frames, dtype=np.bool_)
+    change = sound_change(sound, bands, frames, rng)
     if not len(pool.mel):
-        return result, np.zeros(frames, dtype=np.bool_)
+        return energies, heard, change
     rate_hz = bands.rate_hz
-    bend = np.linspace(-1.0, 1.0, bands.n_mels)
-    tilt = rng.normal(0.0, sound.tilt) * bend + rng.normal(0.0, sound.tilt) * (bend**2 - 0.33)
-    gain = rng.normal(0.0, sound.gain)
     unknown_cuts = len(item.entries) > 1 and rng.random() < sound.shot_floor_probability
     start_s = 0.0
-    heard = np.zeros(frames, dtype=np.bool_)
     for entry in item.entries:
-        mel = dequantise(pool.mel[pool.mel_starts[entry] : pool.mel_starts[entry + 1]], bands)
-        # What differs between rooms and microphones scales the scratch, not the floor that was taken off.
-        mel = np.where(mel > 0.0, mel * np.float32(np.exp(0.5 * gain)) + np.float32(0.3) * tilt.astype(np.float32), mel)
-        if unknown_cuts:
-            mel = mel + np.float32(rng.normal(0.0, sound.shot_floor))
+        mel = pool.mel[pool.mel_starts[entry] : pool.mel_starts[entry + 1]]
         begin = round((start_s + rng.normal(0.0, sound.offset_s)) * rate_hz)
         low, high = max(0, begin), min(frames, begin + len(mel))
         if high > low:
-            result[low:high] = mel[low - begin : high - begin]
+            energies[low:high] = mel[low - begin : high - begin]
             heard[low:high] = True
+            change.floor[low:high] = rng.normal(0.0, sound.shot_floor) if unknown_cuts else 0.0
         start_s += float(pool.starts[entry + 1] - pool.starts[entry]) / MOTION_RATE_HZ
-    for _ in range(sound.band_masks):
-        width = int(rng.integers(sound.band_width + 1))
-        first = int(rng.integers(bands.n_mels - width + 1))
-        result[:, first : first + width] = 0.0
-    return np.clip(result, bands.lowest, bands.highest), heard
+    return energies, heard, change
