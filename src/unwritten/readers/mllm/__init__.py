@@ -22,7 +22,7 @@ from unwritten.readers.base import Reader
 from unwritten.readers.mllm.compose import Setup
 from unwritten.readers.mllm.keys import Secrets, check_base_url, key_from_environment
 from unwritten.readers.mllm.prompts import PromptSettings, read_prompt_file
-from unwritten.readers.mllm.provider import Client
+from unwritten.readers.mllm.provider import Client, check_options
 from unwritten.readers.mllm.reader import MllmReader
 from unwritten.readers.mllm.settings import (
     BudgetSettings,
@@ -96,20 +96,23 @@ def _connector(setup: Setup, key: str, where: str) -> Callable[[], Client]:
         if settings.provider == "openai":
             import openai  # noqa: F401  # missing clients are said now
 
-            from unwritten.readers.mllm.openai_chat import OpenAIClient
+            from unwritten.readers.mllm import openai_chat
 
-            return lambda: OpenAIClient(settings, setup.sampling, setup.limits, key)
+            check_options(settings, openai_chat.OPTIONS, where)
+            return lambda: openai_chat.OpenAIClient(settings, setup.sampling, setup.limits, key)
         if settings.provider == "gemini":
             import google.genai  # noqa: F401
 
-            from unwritten.readers.mllm.gemini import GeminiClient
+            from unwritten.readers.mllm import gemini
 
-            return lambda: GeminiClient(settings, setup.sampling, setup.limits, key)
+            check_options(settings, gemini.OPTIONS, where)
+            return lambda: gemini.GeminiClient(settings, setup.sampling, setup.limits, key)
         import transformers  # noqa: F401
 
-        from unwritten.readers.mllm.qwen_local import LocalQwen
+        from unwritten.readers.mllm import qwen_local
 
-        return lambda: LocalQwen(settings, setup.sampling, setup.limits)
+        check_options(settings, qwen_local.OPTIONS, where)
+        return lambda: qwen_local.LocalQwen(settings, setup.sampling, setup.limits)
     except ImportError as error:
         extra = "qwen" if settings.provider == "transformers" else "mllm"
         raise UsageError(f"{where}: {error.name} is not installed; pip install -e '.[{extra}]'") from error

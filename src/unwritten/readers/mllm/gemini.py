@@ -21,7 +21,14 @@ from typing import Any
 
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.readers.mllm.parts import Part, Picture, Request, Sound, Text, Video
-from unwritten.readers.mllm.provider import CallError, Finish, Reply, retry_after_seconds, trouble_of_status
+from unwritten.readers.mllm.provider import (
+    CallError,
+    Finish,
+    Reply,
+    ServiceClient,
+    retry_after_seconds,
+    trouble_of_status,
+)
 from unwritten.readers.mllm.settings import LimitSettings, MllmSettings, SamplingSettings
 
 OPTIONS = {"thinking_budget", "thinking_level", "safety", "media_resolution", "api_version", "inline_bytes"}
@@ -49,13 +56,11 @@ _BLOCKED = {
 _POLL_S = 1.0
 
 
-class GeminiClient:
+class GeminiClient(ServiceClient):
     """Generates content by ``google-genai``.
 
     Args:
-        settings: the reader.
-        sampling: how replies are drawn.
-        limits: the deadline bounds the client's own timeout.
+        settings, sampling, limits: see :class:`ServiceClient`.
         key: of the account.
     """
 
@@ -63,17 +68,14 @@ class GeminiClient:
         from google import genai
         from google.genai import types
 
-        unknown = sorted(set(settings.options) - OPTIONS)
-        if unknown:
-            raise UsageError(f"reader {settings.name}: options.{unknown[0]}: known are {', '.join(sorted(OPTIONS))}")
-        self.settings, self.sampling = settings, sampling
+        super().__init__(settings, sampling, limits)
         self._client = genai.Client(
             api_key=key,
             vertexai=False,
             http_options=types.HttpOptions(
                 base_url=settings.base_url,
                 api_version=str(settings.options.get("api_version") or "v1beta"),
-                timeout=int(1000 * (limits.deadline_s + 5)),
+                timeout=int(1000 * self.timeout_s),
                 retry_options=types.HttpRetryOptions(attempts=1),
             ),
         )
@@ -133,10 +135,6 @@ class GeminiClient:
             for file in uploaded:
                 await self._delete(file)
         return _reply(response)
-
-    async def score(self, model: str, request: Request, words: tuple[str, ...]) -> Reply:
-        """Not offered by this service."""
-        raise CallError("Gemini scores no list of words; set score_candidates=false", "run")
 
     def _config(self, request: Request) -> Any:
         from google.genai import types

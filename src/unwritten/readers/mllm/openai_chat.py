@@ -16,32 +16,34 @@ from typing import Any
 
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.readers.mllm.parts import Part, Picture, Request, Sound, Text, Turn, Video
-from unwritten.readers.mllm.provider import CallError, Finish, Reply, retry_after_seconds, trouble_of_status
+from unwritten.readers.mllm.provider import (
+    CallError,
+    Finish,
+    Reply,
+    ServiceClient,
+    retry_after_seconds,
+    trouble_of_status,
+)
 from unwritten.readers.mllm.settings import LimitSettings, MllmSettings, SamplingSettings
 
 OPTIONS = {"detail", "token_limit", "body"}
 _FINISH: Mapping[str, Finish] = {"stop": "stop", "length": "length", "content_filter": "blocked"}
 
 
-class OpenAIClient:
+class OpenAIClient(ServiceClient):
     """Chat completions by OpenAI's own client, whose retries are off: patience is ours.
 
     Args:
-        settings: the reader.
-        sampling: how replies are drawn.
-        limits: the deadline bounds the client's own timeout.
+        settings, sampling, limits: see :class:`ServiceClient`.
         key: of the account.
     """
 
     def __init__(self, settings: MllmSettings, sampling: SamplingSettings, limits: LimitSettings, key: str) -> None:
         import openai
 
-        unknown = sorted(set(settings.options) - OPTIONS)
-        if unknown:
-            raise UsageError(f"reader {settings.name}: options.{unknown[0]}: known are {', '.join(sorted(OPTIONS))}")
-        self.settings, self.sampling = settings, sampling
+        super().__init__(settings, sampling, limits)
         self._client = openai.AsyncOpenAI(
-            api_key=key, base_url=settings.base_url, max_retries=0, timeout=limits.deadline_s + 5
+            api_key=key, base_url=settings.base_url, max_retries=0, timeout=self.timeout_s
         )
 
     async def close(self) -> None:
@@ -91,10 +93,6 @@ class OpenAIClient:
         except (openai.APIError, ValueError) as error:
             raise CallError(f"the reply is not what the protocol says ({error})", "retry", billed=True) from None
         return _reply(completion)
-
-    async def score(self, model: str, request: Request, words: tuple[str, ...]) -> Reply:
-        """Not offered by this protocol."""
-        raise CallError("this protocol scores no list of words; set score_candidates=false", "run")
 
     def body(self, model: str, request: Request) -> dict[str, Any]:
         """The fields of the request."""

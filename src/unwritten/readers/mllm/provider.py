@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from unwritten.errors import UsageError
 from unwritten.readers.mllm.parts import Request
+from unwritten.readers.mllm.settings import LimitSettings, MllmSettings, SamplingSettings
 
 Finish = Literal["stop", "length", "blocked", "refused", "other"]
 Trouble = Literal["retry", "too_large", "call", "run"]
@@ -86,6 +88,41 @@ class Client(Protocol):
     async def close(self) -> None:
         """Let go of connections."""
         ...
+
+
+class ServiceClient:
+    """What the clients of all services on the network share.
+
+    Args:
+        settings: the reader.
+        sampling: how replies are drawn.
+        limits: the deadline bounds the client's own timeout.
+    """
+
+    def __init__(self, settings: MllmSettings, sampling: SamplingSettings, limits: LimitSettings) -> None:
+        self.settings, self.sampling = settings, sampling
+        # A little later than ours, which speaks first and says what it is.
+        self.timeout_s = limits.deadline_s + 5
+
+    async def score(self, model: str, request: Request, words: tuple[str, ...]) -> Reply:
+        """Not offered by any of them."""
+        raise CallError(f"{self.settings.provider} scores no list of words; set score_candidates=false", "run")
+
+
+def check_options(settings: MllmSettings, known: Collection[str], where: str) -> None:
+    """Refuse an option that this provider does not know.
+
+    Args:
+        settings: the reader.
+        known: of its provider's module.
+        where: the reader's node, for the message.
+
+    Raises:
+        UsageError: see above.
+    """
+    unknown = sorted(set(settings.options) - set(known))
+    if unknown:
+        raise UsageError(f"{where}.options.{unknown[0]}: {settings.provider} knows {', '.join(sorted(known))}")
 
 
 def retry_after_seconds(value: str | None) -> float | None:

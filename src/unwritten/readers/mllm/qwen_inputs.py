@@ -74,7 +74,8 @@ def qwen_inputs(
     films: list[torch.Tensor] = []
     film_grids: list[tuple[int, int, int]] = []
     film_steps_s: list[float] = []
-    sounds: list[NDArray[np.float32]] = []
+    spectrograms: list[torch.Tensor] = []
+    masks: list[torch.Tensor] = []
     merged = int(parts.eye.merge_size) ** 2
     text = [f"<|im_start|>system\n{_SYSTEM}<|im_end|>\n"]
 
@@ -92,8 +93,10 @@ def qwen_inputs(
             film_grids.append(grid)
             film_steps_s.append(int(parts.eye.temporal_patch_size) / part.fps)
             return _marked("vision", "VIDEO", int(np.prod(grid)) // merged)
-        sounds.append(decoded_sound(part))
-        return _marked("audio", "AUDIO", sound_tokens(len(sounds[-1]) // int(parts.ear.hop_length)))
+        heard = spectrogram(parts.ear, decoded_sound(part))
+        spectrograms.append(heard["input_features"])
+        masks.append(heard["attention_mask"])
+        return _marked("audio", "AUDIO", sound_tokens(int(masks[-1].sum())))
 
     for turn in request.turns:
         text.append(f"<|im_start|>{turn.role}\n{''.join(written(part) for part in turn.parts)}<|im_end|>\n")
@@ -108,20 +111,30 @@ def qwen_inputs(
             "video_grid_thw": torch.tensor(film_grids),
             "video_second_per_grid": torch.tensor(film_steps_s),
         }
-    if sounds:
-        heard = parts.ear(
-            sounds,
-            sampling_rate=SAMPLE_RATE_HZ,
-            padding="longest",
-            truncation=False,
-            return_attention_mask=True,
-            return_tensors="pt",
-        )
-        mask = torch.zeros_like(heard["attention_mask"])
-        for row, sound in enumerate(sounds):
-            mask[row, : len(sound) // int(parts.ear.hop_length)] = 1
-        inputs |= {"input_features": heard["input_features"], "feature_attention_mask": mask}
+    if spectrograms:
+        inputs |= {"input_features": torch.cat(spectrograms), "feature_attention_mask": torch.cat(masks)}
     return inputs
+
+
+def spectrogram(ear: Any, waveform: NDArray[np.float32]) -> Any:
+    """Log-mel ``input_features`` [1, mels, frames] and its ``attention_mask`` [1, frames], as the processor makes them.
+
+    It lays every sound on as much silence as the ear can hear at once: cut at its end, the last frames would differ.
+
+    Raises:
+        ValueError: the sound is longer than that.
+    """
+    if len(waveform) > int(ear.n_samples):
+        raise ValueError(
+            f"the sound lasts {len(waveform) / SAMPLE_RATE_HZ:.0f} s; the model hears {ear.chunk_length} s"
+        )
+    return ear(
+        waveform,
+        sampling_rate=SAMPLE_RATE_HZ,
+        padding="max_length",
+        return_attention_mask=True,
+        return_tensors="pt",
+    )
 
 
 def sound_tokens(frames: int) -> int:

@@ -25,7 +25,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from unwritten.errors import UnwrittenError, UsageError
+from unwritten.errors import UnwrittenError
 from unwritten.readers.mllm.parts import Request
 from unwritten.readers.mllm.provider import CallError, Reply
 from unwritten.readers.mllm.qwen_inputs import FRAME_PIXELS, TOTAL_PIXELS, QwenParts, qwen_inputs
@@ -44,9 +44,6 @@ class LocalQwen:
     """
 
     def __init__(self, settings: MllmSettings, sampling: SamplingSettings, limits: LimitSettings) -> None:
-        unknown = sorted(set(settings.options) - OPTIONS)
-        if unknown:
-            raise UsageError(f"reader {settings.name}: options.{unknown[0]}: known are {', '.join(sorted(OPTIONS))}")
         self.settings, self.sampling, self.limits = settings, sampling, limits
 
     async def check(self, model: str) -> None:
