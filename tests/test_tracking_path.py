@@ -20,7 +20,7 @@ def _sightings(tips: NDArray[np.float64], scores: NDArray[np.float64]) -> list[S
     found = []
     for index, (places, values) in enumerate(zip(tips, scores, strict=True)):
         sighting = Sighting.of(
-            [(value, *place, 0.0, -1.0, 0.2, 20.0, 8.0) for place, value in zip(places, values, strict=True)]
+            [(value, *place, 0.0, -1.0, 0.2, 20.0, 8.0, 1.0) for place, value in zip(places, values, strict=True)]
         )
         if index + 1 < len(tips):
             sighting.flow[:] = tips[index + 1] - places
@@ -143,10 +143,12 @@ def test_a_path_that_leaps_once_is_doubted_on_both_sides() -> None:
 def test_confidence_maps_rise_and_promise_no_more_than_was_seen() -> None:
     rng = np.random.default_rng(0)
     worth = np.linspace(0.05, 0.95, 40)
-    samples = [Sample(np.full(20, value), rng.random(20) < value, "drawn") for value in np.repeat(worth, 4)]
+    samples = [
+        Sample(np.full(20, value), np.where(rng.random(20) < value, 0.0, 0.1), "drawn") for value in np.repeat(worth, 4)
+    ]
     knots = fit(samples, np.linspace(0, 1, 11).tolist())
     mapped = calibrated(worth, knots)
     assert (np.diff(mapped) >= 0).all() and np.abs(mapped - worth).mean() < 0.08
     assert calibrated(np.array([0.0]), knots)[0] == 0.0
-    right = [Sample(np.full(5, 0.9), np.ones(5, bool), "few")] * 4
+    right = [Sample(np.full(5, 0.9), np.zeros(5), "few")] * 4
     assert fit(right, [0.9])[0][1] < 0.9  # four scenes of four are no certainty

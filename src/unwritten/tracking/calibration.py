@@ -1,8 +1,8 @@
 """What the tracker's confidence is worth: a monotone map from its raw evidence to how often it was right.
 
 ``python -m unwritten.tracking.calibration`` renders scenes in which everything is drawn by chance, up to conditions in
-which the tracker fails, spoils the real clips that it is given, fits the map on half of the scenes and prints, for the
-other half, what was claimed and what was true.
+which the tracker fails, and prints for each level of confidence how often the tip was near enough; ``--fit`` fits the map
+on them. Real clips with marked tips (``--marks``, ``--clips``) are held against it too; nothing is ever fitted on those.
 """
 
 from __future__ import annotations
@@ -22,14 +22,22 @@ from numpy.typing import NDArray
 from unwritten.tracking.confidence import calibrated
 from unwritten.types import Frame, Track
 
-WITHIN = 0.01  # share of the diagonal
+WITHIN = 0.01  # share of the diagonal, what confidence speaks of
+THRESHOLDS = (0.01, 0.006)  # that tables show
+_KNOTS = (0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 1.0)
 
 
 class Sample(NamedTuple):
-    """The frames of one scene: raw confidence ``[T]``, whether the tip is within 1 % ``[T]``, and a name."""
+    """The frames with a tip of one scene.
+
+    Attributes:
+        raw: ``[T]`` confidence before the map.
+        off: ``[T]`` distance from the true tip as a share of the diagonal.
+        name: of the scene.
+    """
 
     raw: NDArray[np.float64]
-    right: NDArray[np.bool_]
+    off: NDArray[np.float64]
     name: str
 
 
@@ -71,7 +79,24 @@ def _judge(frames: Sequence[Frame], truth: Track, name: str) -> Sample:
     found = track_frames(frames, settings, name)
     seen = np.asarray(found.visible) & truth.visible
     off = np.hypot(*(np.asarray(found.tip_px) - np.asarray(truth.tip_px)).T) / truth.diagonal_px
-    return Sample(np.asarray(found.confidence, np.float64)[seen], off[seen] <= WITHIN, name)
+    return Sample(np.asarray(found.confidence, np.float64)[seen], off[seen], name)
+
+
+def marked(marks: Path, folder: Path) -> Iterator[Sample]:
+    """Real clips whose tips were marked by eye, at the marks alone.
+
+    Raises:
+        UnwrittenError: the marks or a clip cannot be read.
+    """
+    from unwritten.tracking.evaluate import errors_percent, read_marks
+    from unwritten.tracking.settings import TrackerSettings
+    from unwritten.tracking.tracker import track
+
+    for clip, places in read_marks(marks).items():
+        found = track(folder / clip, TrackerSettings(kind="nib", hand="right", mirrored=False, calibrated=False))
+        seen = places.visible & found.visible[places.frame]
+        off = errors_percent(found, places)[seen] / 100
+        yield Sample(np.asarray(found.confidence, np.float64)[places.frame[seen]], off, clip)
 
 
 def _spoilers() -> dict[str, Callable[[NDArray[np.uint8], np.random.Generator], NDArray[np.uint8]]]:
@@ -130,7 +155,7 @@ def fit(samples: Sequence[Sample], knots: Sequence[float]) -> tuple[tuple[float,
         Pairs of raw and worth, both rising; each pool of scenes counts half a miss more than it had.
     """
     raw = np.concatenate([sample.raw for sample in samples if len(sample.raw)])
-    right = np.concatenate([sample.right for sample in samples if len(sample.raw)]).astype(float)
+    right = np.concatenate([sample.off <= WITHIN for sample in samples if len(sample.raw)]).astype(float)
     weight = np.concatenate([np.full(len(s.raw), 1 / len(s.raw)) for s in samples if len(s.raw)])
     order = np.argsort(raw, kind="stable")
     # Pool adjacent violators: blocks of [sum of weight * right, weight, first raw, last raw].
@@ -146,48 +171,62 @@ def fit(samples: Sequence[Sample], knots: Sequence[float]) -> tuple[tuple[float,
     return tuple((round(float(knot), 3), round(float(np.interp(knot, middle, worth)), 3)) for knot in knots)
 
 
-def reliability(samples: Sequence[Sample], edges: Sequence[float] = (0.0, 0.5, 0.8, 0.9, 0.95, 1.01)) -> str:
-    """Claimed and true shares as a Markdown table, of frames with a tip, by what was claimed."""
+def reliability(samples: Sequence[Sample], edges: Sequence[float] = (0.0, 0.5, 0.7, 0.8, 0.9, 1.01)) -> str:
+    """Claimed and true shares as a Markdown table, of frames with a tip, by what was claimed.
+
+    Args:
+        samples: scenes whose ``raw`` holds what is claimed.
+        edges: of the bins.
+    """
     claimed = np.concatenate([sample.raw for sample in samples])
-    right = np.concatenate([sample.right for sample in samples])
+    off = np.concatenate([sample.off for sample in samples])
     scene = np.concatenate([np.full(len(sample.raw), number) for number, sample in enumerate(samples)])
-    lines = ["| claimed | scenes | frames | mean claim | within 1 % |", "| --- | ---: | ---: | ---: | ---: |"]
+    within = " | ".join(f"within {100 * threshold:g} %" for threshold in THRESHOLDS)
+    lines = [f"| claimed | scenes | frames | mean claim | {within} |", "| --- |" + " ---: |" * (3 + len(THRESHOLDS))]
     for low, high in itertools.pairwise(edges):
         inside = (claimed >= low) & (claimed < high)
         if inside.any():
+            shares = " | ".join(f"{100 * (off[inside] <= threshold).mean():.1f} %" for threshold in THRESHOLDS)
             lines.append(
                 f"| {low:.2f} to {min(high, 1.0):.2f} | {len(set(scene[inside].tolist()))} | {inside.sum()} "
-                f"| {claimed[inside].mean():.2f} | {100 * right[inside].mean():.1f} % |"
+                f"| {claimed[inside].mean():.2f} | {shares} |"
             )
-    sure = claimed >= 0.9
-    if sure.any():
-        lines.append(
-            f"| 0.90 and above | {len(set(scene[sure].tolist()))} | {sure.sum()} | {claimed[sure].mean():.2f} "
-            f"| {100 * right[sure].mean():.1f} % |"
-        )
     return "\n".join(lines)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Fit on scenes of even number, print the map and the reliability on the odd ones; exit status 0."""
+    """Print the reliability of the shipped map, or fit one; exit status 0."""
     parser = argparse.ArgumentParser(
         prog="python -m unwritten.tracking.calibration", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument("clips", nargs="*", type=Path, help="real clips to spoil as well")
     parser.add_argument("--scenes", type=int, default=160, help="rendered scenes (default 160)")
-    parser.add_argument("--keep", type=Path, metavar="FILE", help="write raw confidences and hits as .npz")
+    parser.add_argument("--first", type=int, default=0, help="seed of the first scene (default 0)")
+    parser.add_argument("--fit", action="store_true", help="print the map that fits the rendered scenes")
+    parser.add_argument("--marks", type=Path, metavar="MARKS.csv", help="tips marked by eye, checked as well")
+    parser.add_argument("--clips", type=Path, metavar="FOLDER", help="folder that the marks' clip names start from")
+    parser.add_argument("--spoil", nargs="*", default=[], type=Path, metavar="CLIP", help="clips to spoil and check")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="write raw confidences and distances as .npz")
     arguments = parser.parse_args(argv)
+    if (arguments.marks is None) != (arguments.clips is None):
+        parser.error("--marks and --clips go together")
     logging.basicConfig(level=logging.ERROR)
-    samples = [rendered(seed) for seed in range(arguments.scenes)]
-    for seed, clip in enumerate(arguments.clips):
-        samples += spoiled(clip, seed)
+    samples = [rendered(arguments.first + number) for number in range(arguments.scenes)]
+    groups = {"rendered scenes": samples}
+    if arguments.marks:
+        groups["marked clips"] = list(marked(arguments.marks, arguments.clips))
+    if arguments.spoil:
+        groups["spoiled clips"] = [s for seed, clip in enumerate(arguments.spoil) for s in spoiled(clip, seed)]
     if arguments.keep:
-        parts = {f"{i}:{s.name}": np.stack([s.raw, s.right]) for i, s in enumerate(samples)}
+        parts = {f"{i}:{s.name}": np.stack([s.raw, s.off]) for i, s in enumerate(itertools.chain(*groups.values()))}
         np.savez(arguments.keep, **parts)  # type: ignore[arg-type]
-    knots = fit(samples[::2], (0.0, 0.2, 0.4, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 1.0))
-    print(f"KNOTS = {knots}")
-    held_back = [s._replace(raw=calibrated(s.raw, knots)) for s in samples[1::2]]
-    print(reliability(held_back))
+    if arguments.fit:
+        print(f"KNOTS = {fit(samples, _KNOTS)}")
+        return 0
+    for name, group in groups.items():
+        shown = [sample for sample in group if len(sample.raw)]
+        if shown:
+            print(f"{name}: {len(shown)} of {len(group)} with a tip")
+            print(reliability([sample._replace(raw=calibrated(sample.raw)) for sample in shown]))
     return 0
 
 

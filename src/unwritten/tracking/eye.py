@@ -16,7 +16,7 @@ from unwritten.tracking.settings import TrackerSettings
 from unwritten.tracking.shots import ShotFinder
 from unwritten.types import BoolArray
 
-Row = tuple[float, ...]  # score, tip, axis, sigma, width and shadow: see ``Sighting.of``
+Row = tuple[float, ...]  # score, tip, axis, sigma, width, shadow and fade: see ``Sighting.of``
 _EMPTY = Sighting.of([])
 _CARRIED_COST = 1.0  # evidence lost with each frame that a candidate is only carried by flow
 _RIVAL = 1.5  # a candidate that trails the best by less than this may still win
@@ -113,7 +113,8 @@ class Eye:
                 rows.append((score, *refined[1:]))
                 sure = sure or index == 0
             else:
-                rows.append((score - _CARRIED_COST, *tip, *last.axis[index], last.sigma[index] + 0.5, 0.0, -1.0))
+                carried = (*tip, *last.axis[index], last.sigma[index] + 0.5, 0.0, -1.0, np.nan)
+                rows.append((score - _CARRIED_COST, *carried))
         return rows, sure
 
     def _search(self, planes: Planes) -> list[Row]:
@@ -122,12 +123,14 @@ class Eye:
         for rank, (tip, axis, score) in enumerate(zip(found.tip, found.axis, found.score, strict=True)):
             refined = self._refine(planes, tip, axis) if rank < 3 and score > found.score[0] - 3 * _RIVAL else None
             rows.append(
-                (score - 2.0, *tip, *axis, 2.0, 0.0, -1.0) if refined is None else (score + refined[0], *refined[1:])
+                (score - 2.0, *tip, *axis, 2.0, 0.0, -1.0, np.nan)
+                if refined is None
+                else (score + refined[0], *refined[1:])
             )
         return rows
 
     def _refine(self, planes: Planes, tip: NDArray[np.float64], axis: NDArray[np.float64]) -> Row | None:
-        """Tip, axis, sigma, width and shadow of a fitted cone, preceded by what its shape adds to the evidence."""
+        """Row of a fitted cone, its score being what the cone's shape adds to the evidence."""
         refined = refine(planes.fine, 2 * tip + 0.5, axis, self._settings.tip_level)
         if refined is None:
             return None
@@ -139,6 +142,7 @@ class Eye:
             sigma,
             refined.width,
             refined.shadow,
+            refined.fade,
         )
 
     def _distinct(self, rows: list[Row]) -> list[Row]:

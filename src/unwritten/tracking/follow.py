@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import erf
 
 from unwritten.tracking.path import Sighting, choose, fuse, gaps
 from unwritten.tracking.settings import TrackerSettings
@@ -13,6 +14,9 @@ from unwritten.tracking.settings import TrackerSettings
 _LEAP = 0.03  # share of the diagonal by which a tip does not leave the flow between two frames
 _TIED_S = 0.2  # evidence this near counts for a frame too
 _FASTEST = 1.5  # diagonals a second, where frames are far apart
+_FADE_SIGMA = 1.3  # standard deviation of a tip along its shaft over the length on which its end fades
+_NO_FADE = 8.0  # fine pixels, of a path to which no cone was fitted
+_WITHIN = 0.01  # share of the diagonal that confidence speaks of
 
 
 class Followed(NamedTuple):
@@ -56,11 +60,12 @@ def follow(
     count = len(sightings)
     where, axis = np.zeros((count, 2)), np.full((count, 2), np.nan)
     score, sigma, shadow = np.full(count, np.nan), np.full(count, np.inf), np.full(count, -1.0)
+    fade = np.full(count, np.nan)
     flow, error = np.zeros((count, 2)), np.full(count, np.inf)
     for index in np.flatnonzero(seen):
         sighting, k = sightings[index], chosen[index]
         where[index], axis[index], score[index] = sighting.tip[k], sighting.axis[k], sighting.score[k]
-        sigma[index], shadow[index] = sighting.sigma[k], sighting.shadow[k]
+        sigma[index], shadow[index], fade[index] = sighting.sigma[k], sighting.shadow[k], sighting.fade[k]
         flow[index], error[index] = sighting.flow[k], sighting.flow_error[k]
     flow_sigma = np.where((error[:-1] < 2.0) & adjacent, 0.1 + error[:-1], np.inf)
     tip, deviation = fuse(where, sigma, flow[:-1], flow_sigma)
@@ -79,8 +84,17 @@ def follow(
     sure = share * np.exp(-deviation / 20) / (1 + np.exp(-4.0 * (evidence - 1.5)))
     visible &= sure >= settings.min_confidence
     bridged &= visible
-    confidence = np.where(visible, sure, 0.0)
+    confidence = np.where(visible, sure * _placed(fade, time_s, settings), 0.0)
     return Followed(tip, axis, visible, bridged, confidence, shadow, float(np.nanmean(score)))
+
+
+def _placed(fade: NDArray[np.float64], time_s: NDArray[np.float64], settings: TrackerSettings) -> NDArray[np.float64]:
+    """Probability ``[T]`` that the tip of the right pen is placed within 1 %: an end that fades slowly shows none."""
+    known = np.flatnonzero(np.isfinite(fade))
+    every = np.arange(len(fade))
+    fades = np.interp(every, known, fade[known]) if len(known) else np.full(len(fade), _NO_FADE)
+    sigma = _FADE_SIGMA * np.maximum(_smooth(fades, time_s), 0.5)
+    return np.asarray(erf(_WITHIN * settings.fine_diagonal_px / (np.sqrt(2) * sigma)), np.float64)
 
 
 def _smooth(values: NDArray[np.float64], time_s: NDArray[np.float64]) -> NDArray[np.float64]:

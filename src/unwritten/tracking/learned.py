@@ -137,7 +137,8 @@ class LearnedEye:
         axis /= np.maximum(np.hypot(*axis.T), 1e-9)[:, None]
         sure = np.where(visible, np.interp(every, every[seen], confidence[seen]), 0.0)
         nothing = np.full(len(frames), -1.0)
-        followed = Followed(tip, axis, visible, np.zeros(len(frames), bool), sure, nothing, -np.inf)
+        # Squared, its confidence is worth what that of dark cones is.
+        followed = Followed(tip, axis, visible, np.zeros(len(frames), bool), sure**2, nothing, -np.inf)
         return followed, float(np.median(np.nan_to_num(confidence[asked])))
 
 

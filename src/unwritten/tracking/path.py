@@ -31,6 +31,7 @@ class Sighting:
         sigma: ``[K]`` uncertainty of ``tip``.
         width: ``[K]`` width of the nib, fine pixels, 0 where no cone was fitted.
         shadow: ``[K]`` reach of the nib's shadow beyond the tip, fine pixels, negative where unknown.
+        fade: ``[K]`` length over which the dark end fades, fine pixels, NaN where no cone was fitted.
         flow: ``[K, 2]`` displacement to the next frame.
         flow_error: ``[K]`` its forward-backward error, infinite where lost.
     """
@@ -41,17 +42,18 @@ class Sighting:
     sigma: NDArray[np.float64]
     width: NDArray[np.float64]
     shadow: NDArray[np.float64]
+    fade: NDArray[np.float64]
     flow: NDArray[np.float64]
     flow_error: NDArray[np.float64]
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[float]]) -> Sighting:
-        """From rows of score, tip, axis, sigma, width and shadow; the flow to the next frame is not known yet."""
-        table = np.array(rows, np.float64).reshape(-1, 8)
+        """From rows of score, tip, axis, sigma, width, shadow and fade; the flow to the next frame is not known."""
+        table = np.array(rows, np.float64).reshape(-1, 9)
         count = len(table)
         nowhere = np.full(count, np.inf)
-        score, sigma, width, shadow = (table[:, column] for column in (0, 5, 6, 7))
-        return cls(table[:, 1:3], table[:, 3:5], score, sigma, width, shadow, np.zeros((count, 2)), nowhere)
+        score, sigma, width, shadow, fade = (table[:, column] for column in (0, 5, 6, 7, 8))
+        return cls(table[:, 1:3], table[:, 3:5], score, sigma, width, shadow, fade, np.zeros((count, 2)), nowhere)
 
 
 def _transition(before: Sighting, after: Sighting, settings: TrackerSettings) -> NDArray[np.float64]:

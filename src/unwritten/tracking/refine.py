@@ -11,6 +11,7 @@ from unwritten.tracking.nib import along_shaft
 
 _FIRST, _ROWS = -48.0, 100  # rows of the view, fine pixels: from ahead of the tip to well up the cone
 _SIDE = 28  # columns to either side
+_FADED = 0.1  # level at which a dark end begins to fade
 
 
 class Refined(NamedTuple):
@@ -23,6 +24,7 @@ class Refined(NamedTuple):
         taper: growth of the width per length up the shaft: a cone's is well above a strip's.
         misfit: how far the edges stray from straight lines, the tip's uncertainty.
         shadow: how far the nib's own shadow reaches beyond the tip, negative where the paper ahead is itself in shade.
+        fade: length over which the dark end fades before the tip: short of a sharp end, long of a thin or blurred one.
     """
 
     tip: NDArray[np.float64]
@@ -31,6 +33,7 @@ class Refined(NamedTuple):
     taper: float
     misfit: float
     shadow: float
+    fade: float
 
 
 def _lines(
@@ -129,7 +132,8 @@ def refine(
             + light[r0, c0 + 1] * (1 - fr) * fc
             + light[r0 + 1, c0 + 1] * fr * fc
         )
-        crossing = _first_above(sampled.mean(1)[None], level)[0]
+        profile = sampled.mean(1)[None]
+        crossing = _first_above(profile, level)[0]
         if not np.isfinite(crossing):
             return None
         u_tip = 16.0 - 0.5 * crossing
@@ -143,7 +147,9 @@ def refine(
     # The tip moved within this last view by (u_tip, v_tip); its own column ahead of it shows the shadow.
     ahead = light[: int(u_tip - _FIRST) + 1][::-1]
     column = int(np.clip(round(v_tip) + _SIDE, 3, 2 * _SIDE - 3))
-    return Refined(tip, axis, width, taper, misfit, _shadow(ahead[:, column - 3 : column + 4].mean(1), core, paper))
+    shadow = _shadow(ahead[:, column - 3 : column + 4].mean(1), core, paper)
+    inner = np.nan_to_num(_first_above(profile, core + _FADED * (paper - core))[0])
+    return Refined(tip, axis, width, taper, misfit, shadow, float(0.5 * (crossing - inner)))
 
 
 def _shadow(profile: NDArray[np.float64], core: float, paper: float) -> float:
