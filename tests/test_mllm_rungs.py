@@ -61,7 +61,7 @@ def fixed(recording: Recording, modality: str, n: int | None) -> Reading:
 
 def node(url: str, store: Path, rung: str, **changes: Any) -> Any:
     with initialize_config_dir(str(project_root() / "conf"), version_base="1.3"):
-        config = compose("evaluate", ["reader=openai-compatible", f"rung@reader.openai-compatible.rung={rung}"])
+        config = compose("evaluate", ["reader=openai-compatible", f"rung={rung}"])
     changes = {"model": "m", "base_url": url, "store": str(store / "r.sqlite3"), **changes}
     return OmegaConf.merge(config.reader["openai-compatible"], OmegaConf.create(changes))
 

@@ -17,6 +17,7 @@ from unwritten.scoring.calibration import Calibration, calibration_table
 from unwritten.scoring.compare import MARGIN, Comparison, FusionEffect, compare_pairs, fusion_effects, holm
 from unwritten.scoring.intervals import IntervalSettings
 from unwritten.scoring.items import MOST_ITEMS, ItemRow, item_rows
+from unwritten.scoring.ladder import Ladder, ladders
 from unwritten.scoring.oracle import OracleTable, is_oracle, oracle_tables
 from unwritten.scoring.scores import Score, item_scores, score_table
 from unwritten.scoring.segments import LetterTimes, letter_times
@@ -39,6 +40,7 @@ class Analysis:
         confusions: the most frequent ones, by reader and modality.
         problems: counts of what was wrong with the answers.
         oracle: what the truth of each step is worth, for readers that had truths handed in.
+        ladders: at which rung multimodal models recover that were asked at several.
         letter_times: temporal mAP, where letter times are known.
         items: every answer with the rank of the truth, for benchmarks of few items.
     """
@@ -52,6 +54,7 @@ class Analysis:
     confusions: dict[tuple[str, str], list[tuple[str, str, int]]] = field(default_factory=dict)
     problems: dict[str, int] = field(default_factory=dict)
     oracle: list[OracleTable] = field(default_factory=list)
+    ladders: list[Ladder] = field(default_factory=list)
     letter_times: list[LetterTimes] = field(default_factory=list)
     items: list[ItemRow] = field(default_factory=list)
 
@@ -102,6 +105,7 @@ def analyse(
         confusions=confusions,
         problems=(problems or Problems()).counts(),
         oracle=oracle_tables(table, settings),
+        ladders=ladders(table, settings),
         letter_times=letter_times(competing),
         items=item_rows(table) if table["item"].nunique() <= MOST_ITEMS else [],
     )
@@ -138,6 +142,7 @@ def write_analysis(analysis: Analysis, path: Path | str) -> None:
         "confusions": {"/".join(key): value for key, value in analysis.confusions.items()},
         "problems": analysis.problems,
         "oracle": [asdict(own) for own in analysis.oracle],
+        "ladders": [asdict(own) for own in analysis.ladders],
         "letter_times": [asdict(own) for own in analysis.letter_times],
         "items": [asdict(row) for row in analysis.items],
     }

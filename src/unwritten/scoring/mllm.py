@@ -10,8 +10,8 @@ Definitions; N is the number of items.
 - *Pass rate*: each criterion is atomic, self-contained and checkable from the answer alone; an item passes when all
   hold.
 - *Mode collapse*: the share of the most frequent answers, the entropy of the answers in bits (over the most that N
-  answers could have), and the share of answers among the most frequent words of the language. A reader that looks at
-  nothing can reach the floor with one word for each length.
+  answers could have), and the share of answers among the most frequent words of the language, beside that of the true
+  words. A reader that looks at nothing can reach the floor with one word for each length.
 
 Failure, presence and pass rates after the Modality Maturity Index (arXiv 2608.26317).
 """
@@ -21,12 +21,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
+import pandas as pd
 
 from unwritten.errors import UnwrittenError
 from unwritten.scoring.metrics import normalise, ordered_letter_accuracy
+from unwritten.scoring.table import to_answers
 from unwritten.types import STATES, Answer, State
+
+FREQUENT = 1000
+"""So many of the most frequent English words of 2 to 5 letters count as frequent."""
 
 _SAID = ("answered", "malformed")
 
@@ -52,6 +58,7 @@ class Collapse:
         entropy_bits: entropy of the answers.
         entropy_share: that entropy over log2(N), in [0, 1]; 1 when no answer repeats.
         frequent_share: share of answers among the frequent words given, None without such words.
+        frequent_truths: share of the true words among them, None without such words.
         most_frequent: the ten most frequent answers with their shares.
     """
 
@@ -63,6 +70,7 @@ class Collapse:
     entropy_share: float
     frequent_share: float | None
     most_frequent: tuple[tuple[str, float], ...]
+    frequent_truths: float | None = None
 
 
 @dataclass(frozen=True)
@@ -155,12 +163,15 @@ def pass_rates(
     }
 
 
-def collapse(words: Sequence[str], frequent: Collection[str] | None = None) -> Collapse:
+def collapse(
+    words: Sequence[str], frequent: Collection[str] | None = None, truths: Sequence[str] | None = None
+) -> Collapse:
     """How narrow a set of answers is.
 
     Args:
         words: N answers, at least one.
         frequent: the most frequent words of the language.
+        truths: the true words, to tell how many of them are frequent.
 
     Raises:
         UnwrittenError: there are no answers.
@@ -177,9 +188,16 @@ def collapse(words: Sequence[str], frequent: Collection[str] | None = None) -> C
         top_10_share=float(shares[:10].sum()),
         entropy_bits=entropy,
         entropy_share=entropy / float(np.log2(len(words))) if len(words) > 1 else 1.0,
-        frequent_share=None if frequent is None else sum(normalise(word) in frequent for word in words) / len(words),
+        frequent_share=_share_of(words, frequent),
         most_frequent=tuple((word, count / len(words)) for word, count in counts.most_common(10)),
+        frequent_truths=_share_of(truths, frequent),
     )
+
+
+def _share_of(words: Sequence[str] | None, among: Collection[str] | None) -> float | None:
+    if not words or among is None:
+        return None
+    return sum(normalise(word) in among for word in words) / len(words)
 
 
 def answering(
@@ -219,8 +237,30 @@ def answering(
         ola_answered=float(np.mean(answered)) if answered else None,
         pass_rate=passed,
         criteria=each,
-        collapse=collapse(words, frequent) if words else None,
+        collapse=collapse(words, frequent, truths) if words else None,
     )
+
+
+def answering_of(rows: pd.DataFrame) -> Answering | None:
+    """How one reader answered the items of a table; None where that is not in question.
+
+    It is for readers that can fail to answer (the multimodal ones, whose answers name their rung), and for any other
+    that left an item without a usable answer.
+
+    Args:
+        rows: of a cleaned answers table, one reader's in one modality, all with a truth.
+    """
+    asked_a_model = rows["details"].map(lambda text: '"rung": ' in (text or "")).any()
+    if not asked_a_model and (rows["state"] == "answered").all():
+        return None
+    return answering(to_answers(rows), list(rows["truth"]), _frequent_words())
+
+
+@lru_cache(maxsize=1)
+def _frequent_words() -> frozenset[str]:
+    from unwritten.benchmark.words import word_list
+
+    return frozenset(word_list("english").words[:FREQUENT])
 
 
 def _same_length(answers: Sequence[object], others: Sequence[object]) -> None:

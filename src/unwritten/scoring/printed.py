@@ -8,9 +8,11 @@ from unwritten.benchmark.protocols import PUBLIC_LETTERS
 from unwritten.scoring.analysis import Analysis
 from unwritten.scoring.breakdown import format_parts
 from unwritten.scoring.items import format_items, table_of_items
+from unwritten.scoring.ladder import format_ladders
+from unwritten.scoring.mllm import FREQUENT
 from unwritten.scoring.oracle import format_oracle
 from unwritten.scoring.segments import format_letter_times
-from unwritten.scoring.text import format_fusion
+from unwritten.scoring.text import format_answering, format_fusion
 
 
 def format_analysis(analysis: Analysis, table: pd.DataFrame, margin: float) -> str:
@@ -22,6 +24,13 @@ def format_analysis(analysis: Analysis, table: pd.DataFrame, margin: float) -> s
         margin: of fusion's non-inferiority.
     """
     sections: list[str] = []
+    answering = format_answering(analysis.scores)
+    if answering:
+        sections.append(
+            "How readers answered that can fail to. Input lost: items that never reached the reader. Present:\n"
+            "precision, recall and F1 of one word of the right length. Entropy: over the most that so many answers\n"
+            f"could have. Frequent: answers (and true words) among the {FREQUENT} most frequent words.\n{answering}"
+        )
     fusion = format_fusion(analysis.fusion)
     if fusion:
         sections.append(
@@ -38,6 +47,13 @@ def format_analysis(analysis: Analysis, table: pd.DataFrame, margin: float) -> s
             f"What the truth of each step is worth to {own.reader}, {own.modality}, {own.benchmark}, in points of OLA"
         )
         sections.append(f"{head}\n{format_oracle(own.steps)}")
+    climbed = format_ladders(analysis.ladders)
+    if climbed:
+        sections.append(
+            "Where a model fails: each rung gives more beside the clip; gain over the rung before, in points of OLA.\n"
+            "It recovers at the first that it reads better than blind guessing, or than the rung before where nothing\n"
+            f"guessed blind.\n{climbed}"
+        )
     if analysis.letter_times:
         head = "When each letter was written: temporal mAP of the letter times, and with any letter at the right time"
         sections.append(f"{head}\n{format_letter_times(analysis.letter_times)}")

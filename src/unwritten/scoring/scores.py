@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from unwritten.errors import UnwrittenError
 from unwritten.files import whole_file
 from unwritten.scoring.intervals import CrossedBootstrap, Factor, IntervalSettings
 from unwritten.scoring.metrics import chance_corrected_ola, chance_ola, edit_distance, letter_hits
+from unwritten.scoring.mllm import Answering, answering_of
 from unwritten.types import MODALITIES, STYLES
 
 
@@ -42,6 +43,7 @@ class Score:
         top5: share of items whose truth is among the first five candidates.
         seconds: median time of an answer.
         given: what the interval does not cover, e.g. ``given these 3 writers``.
+        answering: in a total, how a reader answered that can fail to, or did; None for the others.
     """
 
     reader: str
@@ -65,6 +67,7 @@ class Score:
     top5: float | None = None
     seconds: float | None = None
     given: str = ""
+    answering: Answering | None = None
 
 
 CONTRACT = (
@@ -224,6 +227,7 @@ def _score_rows(
             top5=float(part["top5"].mean()),
             seconds=float(part["seconds"].median()),
             given=given,
+            answering=answering_of(part) if style == "all" else None,
         )
 
 
@@ -269,8 +273,9 @@ def reader_by_item(
 
 
 def contract_row(score: Score) -> dict[str, Any]:
-    """The row of ``scores.json``."""
-    return {name: getattr(score, name) for name in CONTRACT}
+    """The row of ``scores.json``: the contract's fields, and how a reader answered where that is in question."""
+    row = {name: getattr(score, name) for name in CONTRACT}
+    return row if score.answering is None else {**row, "answering": asdict(score.answering)}
 
 
 def write_scores(scores: Sequence[Score], path: Path | str) -> None:

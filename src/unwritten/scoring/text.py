@@ -32,6 +32,42 @@ def format_scores(scores: Sequence[Score]) -> str:
     return "\n".join(out).rstrip()
 
 
+def format_answering(scores: Sequence[Score]) -> str:
+    """How readers answered that can fail to, or did; empty without such readers."""
+    totals = [score for score in scores if score.answering is not None]
+    # Letters, synthetic and live words apart are parts of the same.
+    totals = [score for score in totals if "/" not in score.benchmark] or totals
+    rows = []
+    for score in totals:
+        measured = score.answering
+        assert measured is not None
+        present = measured.presence
+        own = measured.collapse
+        top = f"{own.most_frequent[0][0]} {_percent(own.top_share)}" if own else ""
+        usual = "" if own is None else f"{_percent(own.frequent_share)} ({_percent(own.frequent_truths)})"
+        rows.append(
+            [
+                score.reader,
+                score.modality,
+                ", ".join(f"{state} {count}" for state, count in measured.states.items() if count),
+                _percent(measured.input_failure_rate),
+                "/".join(_percent(value, 0) or "-" for value in (present.precision, present.recall, present.f1)),
+                _percent(measured.pass_rate),
+                _percent(measured.ola_all),
+                _percent(measured.ola_answered),
+                top,
+                _percent(own.top_10_share) if own else "",
+                _percent(own.entropy_share) if own else "",
+                usual,
+            ]
+        )
+    headings = (
+        "reader", "modality", "states", "input lost %", "present %", "pass %", "OLA all %", "OLA answered %",
+        "top answer %", "top ten %", "entropy %", "frequent %",
+    )  # fmt: skip
+    return format_table(headings, rows) if rows else ""
+
+
 def format_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Text columns: words to the left, numbers to the right."""
     widths = [max(len(line[column]) for line in [headings, *rows]) for column in range(len(headings))]
