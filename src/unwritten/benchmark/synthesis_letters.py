@@ -34,6 +34,9 @@ from unwritten.types import Clip
 SAMPLE_RATE_HZ = synthesis_mp3.SAMPLE_RATE_HZ
 AAC_SAMPLES = 1_024
 _AAC_BITRATE = 96_000
+# "stitchable" keeps the headers of all letters the same, whatever their content. Without the macroblock tree, because
+# x264's AVX-512 code for it takes in memory that nobody wrote, so that one film in some twenty came out another.
+X264_PARAMS = "stitchable=1:open-gop=0:mbtree=0"
 _FADE_S = 0.005  # the ends of a clip's sound are steps, which a codec spreads over a frame
 _CAMERA_RATES = [Fraction(rate * 1000, 1000 + drop) for rate in (24, 25, 30, 50, 60, 120) for drop in (0, 1)]
 
@@ -171,8 +174,7 @@ def _add_video(container: OutputContainer, canvas: Canvas, crf: int) -> VideoStr
         "preset": "medium",
         "bf": "0",  # decoding order is showing order, so joined streams need no shift
         "g": str(round(2 * canvas.rate)),
-        # "stitchable" keeps the headers of all letters the same, whatever their content.
-        "x264-params": "stitchable=1:open-gop=0",
+        "x264-params": X264_PARAMS,
     }
     return video
 

@@ -22,7 +22,7 @@ from av.stream import Stream
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
-from unwritten.benchmark.synthesis_letters import fitted
+from unwritten.benchmark.synthesis_letters import X264_PARAMS, fitted
 from unwritten.benchmark.synthesis_settings import Canvas
 from unwritten.files import digest_file, whole_file
 from unwritten.media import open_video, probe
@@ -30,6 +30,7 @@ from unwritten.media.headers import MediaInfo
 from unwritten.types import Clip, Modality
 
 _WIDTH_PX, _HEIGHT_PX = 640, 480
+_CRF = 25
 _TICKS_HZ = 90_000
 _MOVIE_TICKS_HZ = 720_000
 
@@ -115,13 +116,13 @@ def _squash(task: tuple[Path, Path]) -> None:
     canvas = Canvas(_WIDTH_PX, _HEIGHT_PX, rate, aspect)
     options = {"movie_timescale": str(_MOVIE_TICKS_HZ)}
     with whole_file(target) as temporary, av.open(f"file:{temporary}", "w", format="mp4", options=options) as container:
-        video = container.add_stream("libx264", rate=rate, options={"crf": "23", "preset": "medium"})
+        video = container.add_stream("libx264", rate=rate)
         assert isinstance(video, VideoStream)
         video.width, video.height, video.pix_fmt = _WIDTH_PX, _HEIGHT_PX, "yuv420p"
         video.codec_context.time_base = Fraction(1, _TICKS_HZ)
         video.codec_context.sample_aspect_ratio = aspect
         video.codec_context.thread_count = 1
-        video.options = {"crf": "23", "preset": "medium", "x264-params": "stitchable=1:open-gop=0"}
+        video.options = {"crf": str(_CRF), "preset": "medium", "x264-params": X264_PARAMS}
         audio = container.add_stream("aac", rate=48_000, layout="stereo") if info.audio else None
         for time_s, image in fitted(source, canvas):
             frame = VideoFrame.from_ndarray(image, format="rgb24")

@@ -39,7 +39,7 @@ class SynthesisSettings:
     fill: Fill = "freeze"
     short_side_px: int = 540
     rate_hz: float = 0.0
-    crf: int = 23
+    crf: int = 25
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fill", choices=["freeze", "black"], default="freeze", help="what pauses and gaps show")
     parser.add_argument("--short-side", type=int, default=540, metavar="PX", help="shorter side of clean pictures")
     parser.add_argument("--fps", type=float, default=0.0, help="frames a second of clean words (default: the letters')")
-    parser.add_argument("--crf", type=int, default=23, help="quality of clean pictures, 0 (best) to 51")
+    parser.add_argument("--crf", type=int, default=25, help="quality of clean pictures, 0 (best) to 51")
     parser.add_argument("--seed", type=int, default=0, help="of the draw among takes")
     parser.add_argument("--workers", type=int, default=None, metavar="N", help="processes (default: one per core)")
 
