@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import subprocess
 import sys
@@ -188,3 +189,14 @@ def test_names_decide_before_content() -> None:
     assert modality_from_name("above_muted.mp4") == "video"
     assert modality_from_name("l-1_muted.MP4") == "video"
     assert modality_from_name("above.mp4") is None
+
+
+def test_pictures_are_given_back_at_once_without_the_garbage_collector(tmp_path: Path) -> None:
+    path = film(tmp_path / "a.mp4", [corner()] * 40, rotation=90)
+    gc.collect()
+    gc.disable()
+    try:
+        assert sum(1 for _ in open_video(path)) == 40
+        assert sum(isinstance(kept, av.VideoFrame) for kept in gc.get_objects()) < 10
+    finally:
+        gc.enable()

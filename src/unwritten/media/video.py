@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import av.error
 import numpy as np
 from av.container import InputContainer
+from av.sidedata.sidedata import SideDataContainer
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 from numpy.typing import NDArray
@@ -209,7 +210,8 @@ def _aspect(container: InputContainer, stream: VideoStream, frame: VideoFrame, r
 
 def _orientation(frame: VideoFrame) -> tuple[int, bool]:
     """Turn (degrees counter-clockwise: 0, 90, 180, 270) and flip that a frame's display matrix asks for."""
-    matrix: Any = frame.side_data.get("DISPLAYMATRIX")
+    # A container of its own: the one that a frame keeps points back at it, and pictures would wait for the collector.
+    matrix: Any = SideDataContainer(frame).get("DISPLAYMATRIX")  # type: ignore[call-arg]
     return (0, False) if matrix is None else _turn_of(bytes(matrix))
 
 

@@ -1,8 +1,8 @@
 """What the tracker's confidence is worth: a monotone map from its raw evidence to how often it was right.
 
 ``python -m unwritten.tracking.calibration`` renders scenes in which everything is drawn by chance, up to conditions in
-which the tracker fails, and prints for each level of confidence how often the tip was near enough; ``--fit`` fits the map
-on them. Real clips with marked tips (``--marks``, ``--clips``) are held against it too; nothing is ever fitted on those.
+which the tracker fails, and prints for each level of confidence how often the tip was near enough; ``--fit`` fits the
+map on them. Real clips with marked tips (``--marks``, ``--clips``) are held against it too, and never fitted on.
 """
 
 from __future__ import annotations
