@@ -43,7 +43,6 @@ reader:
   ctc-free: {kind: ctc, name: ctc-free, mode: ctc-free}
   blind-constant: {kind: blind, name: blind-constant, words: english}
   talker: {kind: mllm, name: talker}
-  talker-ink: {kind: mllm, name: talker-ink, rung: {name: ink}}
 """
 
 
@@ -79,7 +78,7 @@ def make_run(folder: Path, clips: list[Clip], right: float = 1.0) -> Path:
             answers.append(Answer(clip.id, "ctc", modality, said or "", said or "", candidates, seconds=0.5))
             answers.append(Answer(clip.id, "ctc-free", modality, "cut", "cut"))
             answers.append(Answer(clip.id, "blind-constant", modality, "car", "car"))
-            answers.append(Answer(clip.id, "talker-ink", modality, "cat", "cat", tokens_in=10, tokens_out=1, cost=0.25))
+            answers.append(Answer(clip.id, "talker+ink", modality, "cat", "cat", tokens_in=10, tokens_out=1, cost=0.25))
             refused = Answer(clip.id, "talker", modality, ATTACK, state="refused", error=ATTACK)
             answers.append(refused if k else Answer(clip.id, "talker", modality, ATTACK, ATTACK))
     table, problems = answers_table(answers, clips, "bench", "transfer")
@@ -168,7 +167,8 @@ def test_the_page_is_well_formed_and_every_plot_has_words(page: Path) -> None:
 
 def test_every_section_that_the_run_has_data_for_is_there(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    for name in ("scores", "forest", "fusion", "parts", "confusions", "ladders", "items", "cost", "provenance"):
+    parts = "scores forest fusion parts confusions ladders items answering cost provenance"
+    for name in parts.split():
         assert f'<section id="{name}"' in text
     for said in ("People", "GPT-4o", "floor", "95 % interval", "told", "n, all English words (with frequencies)"):
         assert said in text
@@ -225,7 +225,7 @@ def test_published_numbers_are_there_without_being_asked_and_never_twice(run_dir
 
 def test_a_model_handed_ink_and_a_baseline_handed_tips_are_rungs(run_dir: Path, tmp_path: Path) -> None:
     names = [ladder.rungs for ladder in find_ladders(read_results([run_dir]))]
-    assert (("talker", "the clip alone"), ("talker-ink", "ink")) in names
+    assert (("talker", "the clip alone"), ("talker+ink", "ink")) in names
     assert (("ctc-free", "nothing"), ("ctc", "n, all English words (with frequencies)")) in names
     rows = json.loads((run_dir / "scores.json").read_text())
     handed = [{**row, "reader": "ctc+tips"} for row in rows if row["reader"] == "ctc"]
@@ -295,12 +295,15 @@ def test_the_thumbnail_of_a_squashed_clip_has_its_true_shape(sample_clips: Path)
 
 def test_tables_for_a_paper_have_every_reader_and_even_columns(run_dir: Path) -> None:
     results = read_results([run_dir])
-    for reader in ("ctc-free", "blind-constant", "talker-ink", "GPT-4o", "People"):
+    for reader in ("ctc-free", "blind-constant", "talker+ink", "GPT-4o", "People"):
         assert reader in markdown(results) and reader in latex(results)
-    rows = [line for line in markdown(results).splitlines() if line.startswith("|")]
-    assert {line.replace("\\|", "").count("|") for line in rows} == {8}
-    body = [line for line in latex(results).splitlines() if line.endswith(r"\\") and "multicolumn" not in line]
-    assert body and {line.replace(r"\&", "").count("&") for line in body} == {6}
+    blocks = [block for block in markdown(results).split("\n\n") if block.startswith("|")]
+    columns = [{line.replace("\\|", "").count("|") - 1 for line in block.splitlines()} for block in blocks]
+    assert columns[0] == {7} and columns[-1] == {10} and all(len(counts) == 1 for counts in columns)
+    scores, answering = latex(results).split(r"\begin{tabular}")[1:]
+    for tabular, count in ((scores, 7), (answering, 10)):
+        body = [line for line in tabular.splitlines() if line.endswith(r"\\") and "multicolumn" not in line]
+        assert body and {line.replace(r"\&", "").count("&") + 1 for line in body} == {count}
 
 
 @settings(max_examples=50, deadline=None)

@@ -1,11 +1,11 @@
-"""The tables of the page: scores, paired comparisons, calibration, time and cost."""
+"""The tables of the page: scores, paired comparisons, calibration, how readers answered, time and cost."""
 
 from __future__ import annotations
 
 from html import escape
 
 from unwritten.report.html import Cell, table
-from unwritten.report.inputs import Results
+from unwritten.report.inputs import Results, Row
 from unwritten.report.labels import (
     MODALITY_NAMES,
     NONE,
@@ -15,7 +15,8 @@ from unwritten.report.labels import (
     reader_label,
     side_information,
 )
-from unwritten.types import MODALITIES
+from unwritten.scoring.mllm import FREQUENT
+from unwritten.types import MODALITIES, STATES
 
 _ORDER: dict[str, int] = {modality: place for place, modality in enumerate(MODALITIES)}
 
@@ -132,6 +133,60 @@ def calibration(results: Results) -> str:
         return ""
     inner = table("Probability of the answer against how often it is the word", headings, rows, sortable=True)
     return f"<details><summary>Calibration: is it right as often as it is sure?</summary>{inner}</details>"
+
+
+def answering(results: Results) -> str:
+    """How readers answered that can fail to, or did, and how varied that is; empty without such readers."""
+    totals = [row for row in results.totals() if row.get("answering")]
+    if not totals:
+        return ""
+    headings = (
+        "reader", "given", "n", *STATES, "lost %", "precision %", "recall %", "F1 %", "pass %", "OLA answered %"
+    )  # fmt: skip
+    came = table("Answers that came, and those that did not", headings, [_came(row) for row in totals], sortable=True)
+    headings = (
+        "reader", "given", "answers", "different", "most frequent", "its share %", "top ten %", "entropy %",
+        "frequent words %", "of the true words %",
+    )  # fmt: skip
+    varied = [_varied(row) for row in totals if row["answering"]["collapse"]]
+    note = (
+        "Lost: items that never reached the reader. Precision, recall and F1: of a usable answer, one word of the right"
+        " length. Pass: replied, one word, right length, right first letter and right word. OLA answered: over answered"
+        " items alone. Entropy: over the most that so many answers could have. Frequent words: the"
+        f" {FREQUENT} most frequent in English of 2 to 5 letters."
+    )
+    shown = came + (table("How varied the answers are", headings, varied, sortable=True) if varied else "")
+    return f'{shown}<p class="note">{escape(note)}</p>'
+
+
+def _whose(row: Row) -> list[Cell | str]:
+    return [
+        Cell(reader_label(row["reader"]), under=row["benchmark"]),
+        Cell(MODALITY_NAMES[row["modality"]], _ORDER[row["modality"]]),
+    ]
+
+
+def _came(row: Row) -> list[Cell | str]:
+    measured = row["answering"]
+    present = measured["presence"]
+    shares = (
+        measured["input_failure_rate"], present["precision"], present["recall"], present["f1"], measured["pass_rate"],
+        measured["ola_answered"],
+    )  # fmt: skip
+    counts = (measured["n"], *(measured["states"][state] for state in STATES))
+    return [*_whose(row), *map(_count, counts), *(Cell(percent(share), share) for share in shares)]
+
+
+def _varied(row: Row) -> list[Cell | str]:
+    own = row["answering"]["collapse"]
+    names = ("top_share", "top_10_share", "entropy_share", "frequent_share", "frequent_truths")
+    return [
+        *_whose(row),
+        _count(own["answers"]),
+        _count(own["distinct"]),
+        own["most_frequent"][0][0],
+        *(Cell(percent(own[name]), own[name]) for name in names),
+    ]
 
 
 def costs(results: Results) -> str:

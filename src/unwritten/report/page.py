@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 
 from unwritten.files import whole_file
-from unwritten.report.accounts import calibration, comparisons, costs, scoreboard
+from unwritten.report.accounts import answering, calibration, comparisons, costs, scoreboard
 from unwritten.report.gallery import GallerySettings, Load, build_gallery, gallery_html
 from unwritten.report.html import Cell, section, table
 from unwritten.report.inputs import Results
@@ -63,6 +63,8 @@ def make_page(results: Results, settings: GallerySettings, load: Load, title: st
         _Part("confusions", "Which letter for which", confusions(results.scored, main)),
         _Part("ladders", "Diagnosis", ladders_html(results), "What each further piece of information is worth."),
         _Part("items", "Item by item", gallery_html(gallery, main)),
+        _Part("answering", "Did not answer", answering(results),
+              "A missing answer counts 0 in every mean; here it is told apart from a wrong one."),
         _Part("cost", "Time and cost", costs(results)),
         _Part("provenance", "Provenance", _provenance(results)),
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The score table as a paper prints it: Markdown and LaTeX."""
+"""The score table, and how readers answered, as a paper prints them: Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -37,6 +37,44 @@ def _lines(results: Results) -> list[tuple[str, str, list[list[str]]]]:
     return blocks
 
 
+_ANSWERING = (
+    "reader", "given", "n", "no answer", "lost %", "present F1 %", "pass %", "OLA answered %", "top answer %",
+    "entropy %",
+)  # fmt: skip
+
+
+def _answering_lines(results: Results) -> list[tuple[str, list[list[str]]]]:
+    """(benchmark, rows) of the readers that can fail to answer, or did."""
+    blocks: dict[str, list[list[str]]] = {}
+    for row in results.totals():
+        measured = row.get("answering")
+        if not measured:
+            continue
+        missing = [f"{state} {n}" for state, n in measured["states"].items() if n and state != "answered"]
+        varied = measured["collapse"] or {}
+        shares = [
+            measured["input_failure_rate"], measured["presence"]["f1"], measured["pass_rate"], measured["ola_answered"],
+            varied.get("top_share"), varied.get("entropy_share"),
+        ]  # fmt: skip
+        blocks.setdefault(row["benchmark"], []).append(
+            [
+                reader_label(row["reader"]), _HEADINGS[row["modality"]], str(measured["n"]),
+                ", ".join(missing) or "none",
+                *("" if share is None else percent(share) for share in shares),
+            ]
+        )  # fmt: skip
+    return list(blocks.items())
+
+
+def _answering_note() -> str:
+    return (
+        "How readers answered that can fail to. Lost: items that never reached the reader; present: a usable answer,"
+        " one word of the right length; pass: replied, one word, right length, right first letter and right word; OLA"
+        " over answered items alone; top answer: share of the most frequent one; entropy: of the answers, over the most"
+        " that so many could have."
+    )
+
+
 def _cell(row: Row | None) -> str:
     if row is None:
         return ""
@@ -61,9 +99,19 @@ def markdown(results: Results) -> str:
     for benchmark, protocol, rows in _lines(results):
         out.append(f"**{benchmark}**, protocol {protocol}\n")
         out.append("| reader | told | n | A | MV | AV | failed |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |")
-        out += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+        out += [_markdown_row(row) for row in rows]
         out.append("")
-    return "\n".join([*out, _note(results), ""])
+    out += [_note(results), ""]
+    for benchmark, rows in _answering_lines(results):
+        out.append(f"**{benchmark}**, answers that did not come\n")
+        out.append(f"| {' | '.join(_ANSWERING)} |\n| --- | --- | ---: | --- |{' ---: |' * 6}")
+        out += [_markdown_row(row) for row in rows]
+        out += ["", _answering_note(), ""]
+    return "\n".join(out)
+
+
+def _markdown_row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 _SPECIAL = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}"} | {
@@ -81,30 +129,44 @@ def escape_latex(text: str) -> str:
 
 
 def latex(results: Results) -> str:
-    r"""One ``table`` with ``booktabs`` rules for a paper; needs ``\usepackage{booktabs}``."""
+    r"""``table`` environments with ``booktabs`` rules for a paper; need ``\usepackage{booktabs}``."""
+    head = "Reader & Told & $n$ & " + " & ".join(_HEADINGS.values()) + " & Failed"
+    blocks = [
+        (f"{benchmark}, protocol {protocol}", [[_latex_cell(cell, at) for at, cell in enumerate(row)] for row in rows])
+        for benchmark, protocol, rows in _lines(results)
+    ]
+    out = [r"% needs \usepackage{booktabs}", *_latex_table(_note(results), "unwritten", "llrrrrr", head, blocks)]
+    answering = [
+        (benchmark, [list(map(escape_latex, row)) for row in rows]) for benchmark, rows in _answering_lines(results)
+    ]
+    if answering:
+        head = " & ".join(escape_latex(name[:1].upper() + name[1:]) for name in _ANSWERING)
+        out += ["", *_latex_table(_answering_note(), "unwritten-answering", "llrlrrrrrr", head, answering)]
+    return "\n".join([*out, ""])
+
+
+def _latex_table(
+    caption: str, label: str, columns: str, head: str, blocks: Sequence[tuple[str, list[list[str]]]]
+) -> list[str]:
+    """Lines of a table of several blocks, each under its title."""
     body = []
-    for place, (benchmark, protocol, rows) in enumerate(_lines(results)):
+    for place, (title, rows) in enumerate(blocks):
         body.append(r"\midrule" if place else r"\toprule")
         if not place:
-            body.append("Reader & Told & $n$ & " + " & ".join(_HEADINGS.values()) + r" & Failed \\ \midrule")
-        title = escape_latex(f"{benchmark}, protocol {protocol}")
-        body.append(rf"\multicolumn{{7}}{{l}}{{\emph{{{title}}}}} \\")
-        body += [" & ".join(_latex_cell(cell, at) for at, cell in enumerate(row)) + r" \\" for row in rows]
-    return "\n".join(
-        [
-            r"% needs \usepackage{booktabs}",
-            r"\begin{table*}[t]",
-            r"\centering\small",
-            rf"\caption{{{escape_latex(_note(results))}}}",
-            r"\label{tab:unwritten}",
-            r"\begin{tabular}{llrrrrr}",
-            *body,
-            r"\bottomrule",
-            r"\end{tabular}",
-            r"\end{table*}",
-            "",
-        ]
-    )
+            body.append(rf"{head} \\ \midrule")
+        body.append(rf"\multicolumn{{{len(columns)}}}{{l}}{{\emph{{{escape_latex(title)}}}}} \\")
+        body += [" & ".join(row) + r" \\" for row in rows]
+    return [
+        r"\begin{table*}[t]",
+        r"\centering\small",
+        rf"\caption{{{escape_latex(caption)}}}",
+        rf"\label{{tab:{label}}}",
+        rf"\begin{{tabular}}{{{columns}}}",
+        *body,
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table*}",
+    ]
 
 
 def _latex_cell(cell: str, column: int) -> str:

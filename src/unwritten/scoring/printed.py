@@ -27,9 +27,10 @@ def format_analysis(analysis: Analysis, table: pd.DataFrame, margin: float) -> s
     answering = format_answering(analysis.scores)
     if answering:
         sections.append(
-            "How readers answered that can fail to. Input lost: items that never reached the reader. Present:\n"
-            "precision, recall and F1 of one word of the right length. Entropy: over the most that so many answers\n"
-            f"could have. Frequent: answers (and true words) among the {FREQUENT} most frequent words.\n{answering}"
+            "How readers answered that can fail to, in percent. Lost: items that never reached the reader. Present:\n"
+            "precision, recall and F1 of one word of the right length. OLA over all items, and over answered ones.\n"
+            "Entropy: over the most that so many answers could have. Frequent: answers (true words) among the\n"
+            f"{FREQUENT} most frequent words.\n{answering}"
         )
     fusion = format_fusion(analysis.fusion)
     if fusion:

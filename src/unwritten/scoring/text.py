@@ -33,7 +33,7 @@ def format_scores(scores: Sequence[Score]) -> str:
 
 
 def format_answering(scores: Sequence[Score]) -> str:
-    """How readers answered that can fail to, or did; empty without such readers."""
+    """How readers answered that can fail to, or did, in percent; empty without such readers."""
     totals = [score for score in scores if score.answering is not None]
     # Letters, synthetic and live words apart are parts of the same.
     totals = [score for score in totals if "/" not in score.benchmark] or totals
@@ -62,8 +62,8 @@ def format_answering(scores: Sequence[Score]) -> str:
             ]
         )
     headings = (
-        "reader", "modality", "states", "input lost %", "present %", "pass %", "OLA all %", "OLA answered %",
-        "top answer %", "top ten %", "entropy %", "frequent %",
+        "reader", "modality", "states", "lost", "present", "pass", "OLA", "answered", "top answer", "top ten",
+        "entropy", "frequent",
     )  # fmt: skip
     return format_table(headings, rows) if rows else ""
 
