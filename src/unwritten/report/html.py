@@ -51,6 +51,8 @@ def table(
 def _cell(cell: Cell, tag: str, kind: str) -> str:
     key = "" if cell.key is None else f' data-key="{escape(str(cell.key))}"'
     text = escape(cell.text)
+    if tag != "td":
+        text = text.replace("@", "<wbr>@")  # where a reader's name may break on a phone
     text = f"<strong>{text}</strong>" if cell.strong else text
     under = f"<small>{escape(cell.under)}</small>" if cell.under else ""
     # A long text gets room, a short one keeps to its line.
