@@ -17,6 +17,7 @@ from unwritten.errors import UsageError
 from unwritten.evaluation import Job, load_benchmark, load_jobs, read_items, stored_tables
 from unwritten.files import project_root
 from unwritten.readers.log import AnswerLog
+from unwritten.run import record_run, refuse_other_settings
 from unwritten.scoring.table import read_answers
 from unwritten.types import Answer, Clip, Modality
 
@@ -145,6 +146,12 @@ def test_a_run_leaves_what_others_rely_on_and_can_be_scored_again_without_the_cl
     provenance = json.loads((out / "provenance.json").read_text())
     assert provenance["packages"]["numpy"] and "git" in provenance
     assert "blind-random" in (out / "config.yaml").read_text()
+    other = run("reader=blind-random", *arguments, cwd=folder.parent)
+    assert other.returncode == 2 and len(other.stderr.strip().splitlines()) == 1
+    assert f"{out}: holds scores.json of a run with other settings (reader.blind-constant." in other.stderr
+    assert "choose another hydra.run.dir" in other.stderr and json.loads((out / "scores.json").read_text()) == rows
+    repeat = run("reader=[blind-constant,blind-random]", *arguments, cwd=folder.parent)
+    assert repeat.returncode == 0 and json.loads((out / "scores.json").read_text()) == rows
     again = run(f"answers={out}", f"hydra.run.dir={folder.parent / 'again'}", cwd=folder.parent)
     assert again.returncode == 0, again.stderr
     assert json.loads((folder.parent / "again" / "scores.json").read_text()) == rows
@@ -199,3 +206,17 @@ def test_a_benchmark_that_cannot_be_is_refused(overrides: list[str], message: st
 def test_a_reader_that_cannot_be_is_refused(overrides: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         load_jobs(composed(*overrides))
+
+
+def test_money_and_speed_may_change_when_a_run_goes_on(tmp_path: Path) -> None:
+    from unwritten.evaluation import _FREE
+
+    config = composed("reader=gpt-4o", "modality=av")
+    record_run(config, tmp_path)
+    more = composed("reader=gpt-4o", "modality=av", "+budget_usd=20", "reader.gpt-4o.limits.attempts=1")
+    other = composed("reader=gpt-4o", "modality=audio")
+    refuse_other_settings(other, tmp_path, "scores.json", _FREE)  # nothing was scored yet
+    (tmp_path / "scores.json").write_text("[]")
+    refuse_other_settings(more, tmp_path, "scores.json", _FREE)
+    with pytest.raises(UsageError, match=r"other settings \(modality\); choose another"):
+        refuse_other_settings(other, tmp_path, "scores.json", _FREE)

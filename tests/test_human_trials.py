@@ -211,7 +211,6 @@ def test_the_last_screen_shows_what_the_baseline_answered(played: dict) -> None:
     [
         (["{missing}", "-o", "{out}"], "missing"),
         (["{folder}", "-o", "{out}", "--count", "0"], "--count 0"),
-        (["{folder}", "-o", "{out}", "--count", "99", "--no-baseline"], "there are only 9 trials"),
         (["{folder}", "-o", "{out}", "--consent", "{missing}"], "cannot be read"),
         (["{folder}", "-o", "{out}", "--baseline", "{missing}"], "no such file"),
         (["{folder}", "-o", "{out}", "--no-baseline", "--checkpoint", "x"], "leave out one"),
@@ -224,3 +223,12 @@ def test_bad_input_is_one_line(
     assert main(["human", *(argument.format(**names) for argument in arguments)]) in (1, 2)
     error = capsys.readouterr().err.strip()
     assert "\n" not in error and said in error
+
+
+def test_a_count_above_what_there_is_is_capped_and_told(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["human", str(folder), "-o", str(tmp_path / "out"), "--modality", "audio", "--no-baseline"]) == 0
+    shown = capsys.readouterr()
+    assert shown.err.strip() == "unwritten: there are only 3 trials; each participant gets 3"
+    assert '"count":3' in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")

@@ -152,7 +152,7 @@ def test_several_takes_give_several_versions(primitives: Path, tmp_path: Path) -
     assert {name: item.digest for name, item in items.items()} == {name: item.digest for name, item in again.items()}
 
 
-def test_a_prepared_letter_is_the_same_whatever_lies_in_memory(primitives: Path, tmp_path: Path) -> None:
+def test_a_prepared_letter_is_the_same_whatever_lies_in_memory(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     folder = tmp_path / "wide"
     letter = write_video(folder / "a-1.mp4", rng.integers(60, 160, (20, 64, 112, 3)).astype(np.uint8), fps=30)

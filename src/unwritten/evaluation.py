@@ -1,6 +1,7 @@
 """Readers against a benchmark: load both, read, keep every answer as it comes, score, print.
 
-A run directory that already holds answers is gone on with: what was read under the same settings is not read again.
+A run directory that already holds answers is gone on with: what was read under the same settings is not read again. One
+that holds the scores of other settings is refused.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from unwritten.config import whole_number
 from unwritten.errors import UnwrittenError, UsageError
-from unwritten.readers.base import Reader, failed_answer
+from unwritten.readers.base import Reader, failed_answer, not_asked
 from unwritten.readers.load import load_published, load_reader
 from unwritten.readers.log import AnswerLog
 from unwritten.scoring.analysis import analyse, write_analysis
@@ -32,6 +33,8 @@ from unwritten.types import MODALITIES, Answer, Clip, Modality
 
 PROTOCOLS = ("transfer", "live", "cross-style", "closed")
 BENCHMARKS = ("simulated", "unwritten", "handwriting")
+# What may change when a run goes on: how fast and for how much money a model is asked, not what it is asked.
+_FREE = ("budget_*", *(f"reader.*.{name}" for name in ("limits.*", "budget.*", "store", "dry_run", "check_model")))
 
 
 @dataclass(frozen=True)
@@ -47,15 +50,16 @@ def evaluate(config: DictConfig) -> list[Score]:
     """Run ``evaluate.py``: read or take stored answers, write the run directory, print the table.
 
     Raises:
-        UsageError: an unknown setting.
+        UsageError: an unknown setting, or a run directory that holds the scores of other settings.
         UnwrittenError: nothing could be read or scored.
     """
     from hydra.core.hydra_config import HydraConfig
 
     from unwritten.config import settings_from
-    from unwritten.run import record_run
+    from unwritten.run import record_run, refuse_other_settings
 
     run_dir = Path(HydraConfig.get().runtime.output_dir)
+    refuse_other_settings(config, run_dir, "scores.json", _FREE)
     intervals = settings_from(IntervalSettings, config.intervals, "intervals")
     published = load_published(config.reader)
     if config.answers:
@@ -160,6 +164,8 @@ def read_all(config: DictConfig, run_dir: Path) -> tuple[pd.DataFrame, Problems]
         raise UsageError("reader=[]: name at least one reader")
     jobs = load_jobs(config)  # first: it is quick, and what is wrong with it shows before the benchmark is made
     clips = load_benchmark(config.benchmark, seed)
+    for line in not_asked([job.reader for job in jobs], clips, modality):
+        print(line, file=sys.stderr)
     if any(getattr(job.reader, "dry_run", False) for job in jobs):
         print_plans(jobs, clips, modality)
         raise SystemExit(0)

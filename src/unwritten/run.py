@@ -9,14 +9,15 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from unwritten.errors import UnwrittenError
+from unwritten.errors import UnwrittenError, UsageError
 from unwritten.files import project_root, whole_file
 
 
@@ -31,6 +32,42 @@ def record_run(config: DictConfig, run_dir: Path | str) -> None:
         temporary.write_text(OmegaConf.to_yaml(config, resolve=True), encoding="utf-8")
     with whole_file(run_dir / "provenance.json") as temporary:
         temporary.write_text(json.dumps(provenance(), indent=1) + "\n", encoding="utf-8")
+
+
+def refuse_other_settings(config: DictConfig, run_dir: Path | str, result: str, free: Iterable[str] = ()) -> None:
+    """Do not let a run replace the result of another one that lies in the same directory.
+
+    Args:
+        config: of the run that begins.
+        run_dir: where it is to write.
+        result: file that only a run that came to its end has left there.
+        free: patterns of the settings, such as ``reader.*.limits.*``, that change no result.
+
+    Raises:
+        UsageError: the directory holds the result of a run with other settings.
+    """
+    run_dir = Path(run_dir)
+    if not (run_dir / result).is_file() or not (run_dir / "config.yaml").is_file():
+        return
+    before = _flat(OmegaConf.to_container(OmegaConf.load(run_dir / "config.yaml")))
+    now = _flat(OmegaConf.to_container(config, resolve=True))
+    names = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+    names = [name for name in names if not any(fnmatch(name, pattern) for pattern in free)]
+    if names:
+        named = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        raise UsageError(
+            f"{run_dir}: holds {result} of a run with other settings ({named}); choose another hydra.run.dir"
+        )
+
+
+def _flat(node: Any, name: str = "") -> dict[str, Any]:
+    """A tree of settings as one level, ``reader.ctc.mode``; an empty branch is a value."""
+    if not isinstance(node, dict) or not node:
+        return {name: node}
+    found: dict[str, Any] = {}
+    for key, value in node.items():
+        found |= _flat(value, f"{name}.{key}" if name else str(key))
+    return found
 
 
 def provenance() -> dict[str, Any]:

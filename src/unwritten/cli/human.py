@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("items", type=Path, metavar="ITEMS", help="folder of clips, or a manifest")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="folder of the page")
-    parser.add_argument("--count", type=int, default=15, metavar="N", help="trials of one participant (default: 15)")
+    parser.add_argument(
+        "--count",
+        type=int,
+        default=15,
+        metavar="N",
+        help="trials of one participant, fewer where there are fewer (default: 15)",
+    )
     parser.add_argument("--no-length", action="store_true", help="do not tell the number of letters")
     parser.add_argument(
         "--modality", choices=MODALITIES, nargs="+", default=list(MODALITIES), help="what to show (default: all three)"
@@ -56,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "is no UTF-8 text"
             raise UnwrittenError(f"{arguments.consent}: cannot be read ({reason}); give a text file") from error
-    from unwritten.report.trials import TrialSettings, write_trials
+    from unwritten.report.trials import TrialSettings, plan, write_trials
 
     settings = TrialSettings(
         count=arguments.count,
@@ -67,6 +74,10 @@ def run(arguments: argparse.Namespace) -> int:
         consent=consent,
     )
     clips = _clips(arguments.items)
+    trials = len(plan(clips, settings))
+    if trials < settings.count:
+        print(f"unwritten: there are only {trials} trials; each participant gets {trials}", file=sys.stderr)
+        settings = replace(settings, count=trials)
     baseline = None if arguments.no_baseline else _baseline(arguments, settings.length_told)
     page = write_trials(clips, arguments.output, settings, baseline, _progress if sys.stderr.isatty() else None)
     print(page)
