@@ -24,9 +24,12 @@ _CLIPS = (
 def test_tips_lie_where_a_person_marked_them(clip: str, sample_clips: Path, ground_truth: Path) -> None:
     marks = read_marks(ground_truth / "pen_tip.csv")[clip]
     found = track(sample_clips / clip, TrackerSettings(hand="right", mirrored=False))
-    scores = score_tips(errors_percent(found, marks), found.visible[marks.frame], marks.visible)
+    errors = errors_percent(found, marks)
+    scores = score_tips(errors, found.visible[marks.frame], marks.visible)
     assert scores.median < 0.25 and scores.p95 < 0.4
     assert scores.occlusion == 1.0
+    sure = found.confidence[marks.frame] >= 0.9
+    assert sure.sum() >= 10 and (errors[sure] <= 0.6).mean() >= 0.9
     shots = json.loads((ground_truth / "shots.json").read_text())
     first_frames = shots[clip]["first_frames"] if clip in shots else [0]
     assert np.flatnonzero(np.diff(found.shot, prepend=-1)).tolist() == first_frames
