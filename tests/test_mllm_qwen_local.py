@@ -15,6 +15,7 @@ from mllm_loopback import small_clip
 from mllm_tiny import save_tiny_model
 from omegaconf import OmegaConf
 
+from unwritten.errors import UsageError
 from unwritten.readers import mllm
 from unwritten.readers.mllm import qwen_local
 from unwritten.readers.mllm.parts import Request, Text, Turn
@@ -130,10 +131,25 @@ def test_out_of_memory_steps_down_the_ladder(tiny_model: Path, clip: Clip, tmp_p
     assert [step["fps"] for step in answer.details["refused_rates"]] == [10.0, 8.0]  # type: ignore[attr-defined]
 
 
-def test_a_missing_model_fails_with_its_name(clip: Clip, tmp_path: Path):
-    (answer,) = mllm.load(node(tmp_path / "nowhere", tmp_path)).read([clip], "audio")
+def test_a_missing_model_is_said_before_any_clip_is_read_and_otherwise_fails_with_its_name(
+    clip: Clip, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=r"nowhere: cannot be loaded .* give a folder or a name on the hub"):
+        mllm.load(node(tmp_path / "nowhere", tmp_path))
+    (answer,) = mllm.load(node(tmp_path / "nowhere", tmp_path, check_model=False)).read([clip], "audio")
     assert answer.state == "failed"
     assert "nowhere: cannot be loaded" in answer.error
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"dtype": "int8"}, "'int8' is not one of bfloat16, float16, float32"), ({"speed": 1}, "options.speed")],
+)
+def test_an_option_that_means_nothing_is_said_at_once(
+    tiny_model: Path, tmp_path: Path, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        mllm.load(node(tiny_model, tmp_path, options=options))
 
 
 def test_words_alone_need_no_media(tiny_model: Path):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
+from unwritten.errors import UnwrittenError
 from unwritten.types import Answer, Clip, Modality
 
 
@@ -46,6 +47,29 @@ def failed_answer(
     """The answer of a reader that could not read a clip; ``error`` is folded to one line."""
     line = " ".join(str(error).split()) or type(error).__name__
     return Answer(clip.id, reader, modality, state="failed", seconds=seconds, error=line[:500])
+
+
+def not_asked(readers: Sequence[Reader], clips: Sequence[Clip], modality: Modality | None) -> list[str]:
+    """A line for each reader that a wish for one modality leaves out.
+
+    Args:
+        readers: of the evaluation.
+        clips: its items.
+        modality: the only one that is wanted; None for all.
+
+    Raises:
+        UnwrittenError: no item has it, or no reader takes it.
+    """
+    if modality is None:
+        return []
+    held = sorted({name for clip in clips for name in clip.modalities})
+    if clips and modality not in held:
+        raise UnwrittenError(f"modality={modality}: none of the {len(clips)} items has it; they have {', '.join(held)}")
+    out = [reader for reader in readers if modality not in reader.modalities()]
+    lines = [f"{one.name}: is not asked in {modality}; it takes {', '.join(one.modalities()) or 'none'}" for one in out]
+    if len(out) == len(readers):
+        raise UnwrittenError(f"modality={modality}: {lines[0]}; choose another modality or reader")
+    return lines
 
 
 def number_of_letters(clip: Clip) -> int | None:

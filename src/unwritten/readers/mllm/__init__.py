@@ -60,12 +60,16 @@ def load(node: DictConfig) -> Reader:
     values: dict[str, Any] = OmegaConf.to_container(node, resolve=True)  # type: ignore[assignment]
     values.pop("kind", None)
     where = f"reader.{str(values.get('name') or 'mllm').replace('.', '_')}"
+    missing = sorted(OmegaConf.missing_keys(node))
+    if missing:
+        raise UsageError(f"{where}.{missing[0]}: is not set; see conf/reader for what it may be")
     parts = {name: settings_from(cls, values.pop(name, None), f"{where}.{name}") for name, cls in _PARTS.items()}
     settings: MllmSettings = settings_from(MllmSettings, values, where)
     check_base_url(settings.base_url, where)
     _check_spending(parts["budget"], parts["prices"], where)
     _check_scoring(settings, parts["prompt"], where)
     _check_rate(settings, parts["media"], where)
+    _check_baseline(parts["rung"])
     key = "" if settings.dry_run else key_from_environment(settings.key_env, where)
     setup = Setup(
         settings=settings,
@@ -78,14 +82,8 @@ def load(node: DictConfig) -> Reader:
     )
     connect = _connector(setup, key, where)
     reader = MllmReader(setup, connect, _lazy_baseline(parts["rung"].checkpoint))
-    lacking = [modality for modality in settings.modalities if modality not in reader.modalities()]
-    if lacking or not reader.modalities():
-        able = ", ".join(settings.abilities) or "words alone"
-        raise UsageError(
-            f"{where}: {settings.model} takes {able}, sent as {setup.media.pictures}, and rung {setup.rung.name}: "
-            f"it cannot be asked in {lacking[0] if lacking else 'any modality'}"
-        )
-    if settings.check_model and not settings.dry_run and settings.provider != "transformers":
+    _check_modalities(reader, where)
+    if settings.check_model and not settings.dry_run:
         _run_apart(_check_models(connect, {settings.model, *settings.models.values()}))
     return reader
 
@@ -161,6 +159,32 @@ def _check_rate(settings: MllmSettings, media: MediaSettings, where: str) -> Non
 
     if settings.provider == "gemini" and media.pictures == "video" and media.fps > MOST_FPS:
         raise UsageError(f"{where}.media.fps={media.fps:g}: Gemini looks at at most {MOST_FPS:g} frames a second")
+
+
+def _check_baseline(rung: RungSettings) -> None:
+    from unwritten.models.checkpoint import default_checkpoint
+
+    path = Path(rung.checkpoint or default_checkpoint())
+    if rung.letters and not path.is_file():
+        raise UnwrittenError(f"{path}: no such checkpoint; rung {rung.name} gives what the trained baseline reads")
+
+
+def _check_modalities(reader: MllmReader, where: str) -> None:
+    setup = reader.setup
+    settings, rung = setup.settings, setup.rung
+    lacking = [modality for modality in settings.modalities if modality not in reader.modalities()]
+    if not lacking and reader.modalities():
+        return
+    if not settings.abilities and not rung.gives:
+        raise UsageError(
+            f"{where}: a model of words alone takes no clip; say what else it takes in {where}.abilities, "
+            "or begin at rung=ink"
+        )
+    able = ", ".join(settings.abilities) or "words alone"
+    raise UsageError(
+        f"{where}: {settings.model} takes {able}, pictures are sent as {setup.media.pictures}, and this is rung "
+        f"{rung.name}: it cannot be asked in {lacking[0] if lacking else 'any modality'}"
+    )
 
 
 def _candidates(prompt: PromptSettings, where: str) -> dict[int, tuple[str, ...]]:

@@ -25,12 +25,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from unwritten.errors import UnwrittenError
+from unwritten.errors import UnwrittenError, UsageError
 from unwritten.readers.mllm.parts import Request
 from unwritten.readers.mllm.provider import CallError, Reply
 from unwritten.readers.mllm.qwen_inputs import FRAME_PIXELS, TOTAL_PIXELS, QwenParts, qwen_inputs
 from unwritten.readers.mllm.settings import LimitSettings, MllmSettings, SamplingSettings
 
+DTYPES = ("bfloat16", "float16", "float32")
 OPTIONS = {"device", "dtype", "attention", "frame_pixels", "total_pixels"}
 
 
@@ -45,9 +46,22 @@ class LocalQwen:
 
     def __init__(self, settings: MllmSettings, sampling: SamplingSettings, limits: LimitSettings) -> None:
         self.settings, self.sampling, self.limits = settings, sampling, limits
+        dtype = settings.options.get("dtype")
+        if dtype not in (None, *DTYPES):
+            raise UsageError(f"reader {settings.name}: options.dtype: {dtype!r} is not one of {', '.join(DTYPES)}")
 
     async def check(self, model: str) -> None:
-        """Nothing to ask: a missing model shows when it is loaded."""
+        """Look whether the model's own settings are there; its weights are loaded when the first clip is read.
+
+        Raises:
+            UsageError: there is no such model.
+        """
+        from transformers import AutoConfig
+
+        try:
+            await asyncio.to_thread(AutoConfig.from_pretrained, model)
+        except (OSError, ValueError) as error:
+            raise UsageError(_not_loaded(model, error)) from error
 
     async def close(self) -> None:
         """The weights stay for the next modality."""
@@ -188,8 +202,6 @@ def load_qwen(model: str, device: str, dtype: str, attention: str) -> tuple[Any,
     """
     from transformers import Qwen2_5OmniThinkerForConditionalGeneration
 
-    if dtype not in ("bfloat16", "float16", "float32"):
-        raise UnwrittenError(f"{model}: dtype {dtype!r} is not one of bfloat16, float16, float32")
     placed: dict[str, Any] = {"device_map": device} if device != "cpu" else {}
     try:
         parts = QwenParts.load(model)
@@ -197,9 +209,13 @@ def load_qwen(model: str, device: str, dtype: str, attention: str) -> tuple[Any,
             model, dtype=getattr(torch, dtype), attn_implementation=attention, **placed
         )
     except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())[:160]
-        raise UnwrittenError(f"{model}: cannot be loaded ({reason}); give a folder or a name on the hub") from error
+        raise UnwrittenError(_not_loaded(model, error)) from error
     return network.eval(), parts
+
+
+def _not_loaded(model: str, error: Exception) -> str:
+    reason = " ".join(str(error).split())[:160]
+    return f"{model}: cannot be loaded ({reason}); give a folder or a name on the hub"
 
 
 _ONE_AT_A_TIME = threading.Lock()
