@@ -23,7 +23,7 @@ class TrackerSettings:
         candidates: nib candidates kept in each frame.
         search_every: the whole picture is searched for a nib every so many frames; between, flow carries candidates on.
         min_score: mean score of a path below which a shot is said to hold no pen.
-        min_confidence: raw confidence below which a frame shows no tip.
+        min_confidence: raw confidence, whatever the end fades, below which a frame shows no tip.
         convincing: mean score of a path above which nothing else is asked.
         detector: shots without a convincing dark nib are shown to the learned detector.
         ask_every_s: time between two frames that the detector is shown.
