@@ -10,8 +10,8 @@ import pytest
 from unwritten.errors import UnwrittenError
 from unwritten.files import project_root
 from unwritten.simulation.scene import SceneSettings, render
+from unwritten.tracking.conditions import Condition, make_truth
 from unwritten.tracking.detector import NibDetector, peak_of
-from unwritten.tracking.generality import Condition, make_truth
 
 
 def test_the_peak_of_a_heatmap_is_found_between_its_cells() -> None:

@@ -102,7 +102,7 @@ def tracker(quick: bool) -> list[Row]:
     from unwritten.media import read_frames, write_video
     from unwritten.simulation.scene import SceneSettings, render
     from unwritten.tracking import track
-    from unwritten.tracking.generality import Condition, make_truth
+    from unwritten.tracking.conditions import Condition, make_truth
 
     rng = np.random.default_rng(0)
     truth = make_truth(Condition("dark nib", longest_s=0.5 if quick else 3.0, letters=2), rng)

@@ -45,7 +45,7 @@ def rendered(seed: int) -> Sample:
     """One scene of half a second in which pen, hand, light, camera and faults are drawn by chance."""
     from unwritten.config import settings_from
     from unwritten.simulation.scene import SceneSettings, render
-    from unwritten.tracking.generality import Condition, make_truth
+    from unwritten.tracking.conditions import Condition, make_truth
 
     rng = np.random.default_rng([41, seed])
     turn = float(rng.choice([0, 0, 0, 90, 180, 270]))
