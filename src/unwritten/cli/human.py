@@ -74,11 +74,11 @@ def run(arguments: argparse.Namespace) -> int:
         consent=consent,
     )
     clips = _clips(arguments.items)
+    baseline = None if arguments.no_baseline else _baseline(arguments, settings.length_told)
     trials = len(plan(clips, settings))
     if trials < settings.count:
         print(f"unwritten: there are only {trials} trials; each participant gets {trials}", file=sys.stderr)
         settings = replace(settings, count=trials)
-    baseline = None if arguments.no_baseline else _baseline(arguments, settings.length_told)
     page = write_trials(clips, arguments.output, settings, baseline, _progress if sys.stderr.isatty() else None)
     print(page)
     return 0

@@ -88,8 +88,9 @@ def _note(results: Results) -> str:
     given = sorted({row["given"] for row in results.totals() if row.get("given")})
     return (
         "Ordered letter accuracy in percent with its 95 % interval, which crosses words with the letter clips that they"
-        f" share{', ' + ' or '.join(given) if given else ''}. n: items; A: sound, MV: muted video, AV: both;"
-        " failed: items without a usable answer over all modalities, each counted 0."
+        f" share{', ' + ' or '.join(given) if given else ''}. Told: what a reader knows beside the clip, n the"
+        " number of letters; A: sound, MV: muted video, AV: both; failed: items"
+        " without a usable answer over all modalities, each counted 0."
     )
 
 
@@ -98,7 +99,7 @@ def markdown(results: Results) -> str:
     out = []
     for benchmark, protocol, rows in _lines(results):
         out.append(f"**{benchmark}**, protocol {protocol}\n")
-        out.append("| reader | told | n | A | MV | AV | failed |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+        out.append("| reader | told | items | A | MV | AV | failed |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |")
         out += [_markdown_row(row) for row in rows]
         out.append("")
     out += [_note(results), ""]
@@ -120,7 +121,11 @@ _SPECIAL = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\
     "\\": r"\textbackslash{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "[": "{[}",  # after a line's end it would be the space to the next
 }
+_PREAMBLE = r"""% As wide as the page of a paper in two columns. \usepackage{booktabs} makes the rules finer.
+\providecommand{\toprule}{\hline}\providecommand{\midrule}{\hline}\providecommand{\bottomrule}{\hline}"""
 
 
 def escape_latex(text: str) -> str:
@@ -129,13 +134,13 @@ def escape_latex(text: str) -> str:
 
 
 def latex(results: Results) -> str:
-    r"""``table`` environments with ``booktabs`` rules for a paper; need ``\usepackage{booktabs}``."""
-    head = "Reader & Told & $n$ & " + " & ".join(_HEADINGS.values()) + " & Failed"
+    """``table*`` environments for a paper, with the rules of ``booktabs`` where the paper loads it."""
+    head = "Reader & Told & Items & " + " & ".join(_HEADINGS.values()) + " & Failed"
     blocks = [
         (f"{benchmark}, protocol {protocol}", [[_latex_cell(cell, at) for at, cell in enumerate(row)] for row in rows])
         for benchmark, protocol, rows in _lines(results)
     ]
-    out = [r"% needs \usepackage{booktabs}", *_latex_table(_note(results), "unwritten", "llrrrrr", head, blocks)]
+    out = [_PREAMBLE, *_latex_table(_note(results), "unwritten", "llrrrrr", head, blocks)]
     answering = [
         (benchmark, [list(map(escape_latex, row)) for row in rows]) for benchmark, rows in _answering_lines(results)
     ]
@@ -158,7 +163,7 @@ def _latex_table(
         body += [" & ".join(row) + r" \\" for row in rows]
     return [
         r"\begin{table*}[t]",
-        r"\centering\small",
+        r"\centering\footnotesize\setlength{\tabcolsep}{3pt}",
         rf"\caption{{{escape_latex(caption)}}}",
         rf"\label{{tab:{label}}}",
         rf"\begin{{tabular}}{{{columns}}}",
@@ -173,4 +178,4 @@ def _latex_cell(cell: str, column: int) -> str:
     if column in (3, 4, 5):
         value, bracket, limits = cell.partition(" [")
         return escape_latex(value) + (rf" {{\scriptsize [{escape_latex(limits)}}}" if bracket else "")
-    return escape_latex(cell)
+    return escape_latex(cell.replace("(with frequencies)", "(by freq.)"))
