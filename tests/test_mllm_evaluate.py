@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from mllm_loopback import fails, says, serving, small_clip
+from mllm_loopback import Handler, fails, says, serving, small_clip
+from mllm_tiny import save_tiny_model
 
 from unwritten.files import project_root
+from unwritten.models.checkpoint import default_checkpoint
+from unwritten.report.inputs import read_results
+from unwritten.report.ladders import ladders_html
 
 READER = "reader.openai-compatible"
 KEY = "sk-secret-0123456789"
@@ -27,9 +32,7 @@ def benchmark(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def evaluate(url: str, run: Path, root: Path, *overrides: str) -> subprocess.CompletedProcess[str]:
-    command = [
-        sys.executable,
-        "evaluate.py",
+    return command_line(
         "reader=openai-compatible",
         "benchmark=unwritten",
         f"benchmark.root={root}",
@@ -45,9 +48,13 @@ def evaluate(url: str, run: Path, root: Path, *overrides: str) -> subprocess.Com
         f"{READER}.limits.concurrency=1",
         f"{READER}.prompt.follow_up=''",
         *overrides,
-    ]
+    )
+
+
+def command_line(*overrides: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "UNWRITTEN_TEST_KEY": KEY, "OMP_NUM_THREADS": "1"}
-    return subprocess.run(command, cwd=project_root(), env=environment, capture_output=True, text=True, timeout=300)
+    command = [sys.executable, "evaluate.py", *overrides]
+    return subprocess.run(command, cwd=project_root(), env=environment, capture_output=True, text=True, timeout=900)
 
 
 def test_a_run_from_the_command_line_is_scored_resumed_and_holds_no_key(benchmark, tmp_path):
@@ -81,3 +88,85 @@ def test_an_unknown_model_is_one_line_and_bad_usage(benchmark, tmp_path):
     assert result.returncode == 2
     assert result.stderr.strip().endswith("knows no model 'm'; it has other")
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_answers_refusals_blocks_and_failures_are_told_apart_in_scores_and_table(tmp_path):
+    words = ("cat", "dogs", "map", "sun", "hat")
+    for place, word in enumerate(words):  # of other lengths each: the same question is asked but once
+        small_clip(tmp_path / "own", word, word, seconds=1 + place / 10)
+    script = (
+        says("cat"),
+        says(None, refusal="I cannot tell handwriting from sound."),
+        fails(400, "content_filter: the prompt was flagged", code="content_filter"),
+        fails(500),
+        says("a b c d e"),
+    )
+    with serving(*script) as server:
+        result = evaluate(server.url, tmp_path / "run", tmp_path / "own")
+    assert result.returncode == 0, result.stderr
+    (total,) = [row for row in json.loads((tmp_path / "run" / "scores.json").read_text()) if row["style"] == "all"]
+    measured = total["answering"]
+    counts = {"answered": 1, "refused": 1, "blocked": 1, "empty": 0, "malformed": 1, "failed": 1}
+    assert (measured["n"], measured["states"]) == (5, counts)
+    assert measured["input_failure_rate"] == pytest.approx(1 / 5)
+    assert measured["ola_all"] == total["ola"]
+    assert measured["ola_answered"] == pytest.approx(5 * total["ola"])
+    assert measured["presence"]["precision"] == pytest.approx(1 / 2)  # of the word and the letters
+    assert measured["collapse"]["top_share"] == 1.0
+    (line,) = [line for line in result.stdout.splitlines() if "refused 1" in line]
+    assert "answered 1, refused 1, blocked 1, malformed 1, failed 1" in line
+    assert "I cannot tell" not in result.stdout
+
+
+def reads_what_it_is_told(handler: Handler) -> None:
+    """A model that reads nothing itself: it copies the letters that it is given, and says one word otherwise."""
+    content = handler.server.asked[-1]["messages"][-1]["content"]
+    told = " ".join(part.get("text", "") for part in content)
+    letters = re.search(r"read these letters: ([a-z]+)", told)
+    n = int(re.search(r"The word has (\d+) letters", told)[1])
+    says((letters[1] + "q" * n)[:n] if letters else "q" * n)(handler)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not default_checkpoint().is_file(), reason="checkpoints/ holds no checkpoint")
+def test_a_sweep_over_the_rungs_says_where_each_model_recovers(tmp_path, monkeypatch):
+    monkeypatch.setenv("UNWRITTEN_STORE", str(tmp_path / "store"))
+    rungs = ("media", "ink", "segmentation", "strokes", "letters")
+    local, served = "reader.qwen2_5-omni-7b", READER
+    (tmp_path / "tiny").mkdir()
+    with serving(reads_what_it_is_told) as server:
+        sweep = command_line(
+            "-m",
+            "reader=[qwen2.5-omni-7b,openai-compatible,blind-constant]",
+            f"rung={','.join(rungs)}",
+            "benchmark.limit=8",
+            "modality=video",
+            "intervals.replicates=200",
+            f"hydra.sweep.dir={tmp_path / 'sweep'}",
+            f"{local}.model={save_tiny_model(tmp_path / 'tiny')}",
+            f"{local}.options={{device: cpu, dtype: float32, frame_pixels: [3136, 6272]}}",
+            f"{local}.store={tmp_path / 'local.sqlite3'}",
+            f"{local}.sampling.max_tokens=4",
+            f"{local}.media.fps=2",
+            f"{local}.media.fps_ladder=[]",
+            f"{served}.model=m",
+            f"{served}.abilities=[image]",
+            f"{served}.base_url={server.url}/v1",
+            f"{served}.store={tmp_path / 'served.sqlite3'}",
+            f"{served}.media.fps=1",
+        )
+    assert sweep.returncode == 0, sweep.stderr
+    runs = [tmp_path / "sweep" / str(place) for place in range(len(rungs))]
+    joined = command_line(f"answers=[{','.join(map(str, runs))}]", f"hydra.run.dir={tmp_path / 'joined'}")
+    assert joined.returncode == 0, joined.stderr
+    assert "openai-compatible, video, simulated: recovers at letters." in joined.stdout
+    assert "qwen2.5-omni-7b, video, simulated: recovers at no rung." in joined.stdout
+    page = ladders_html(read_results(runs))
+    assert "openai-compatible, handed one step more each time: simulated" in page
+    assert "none of them" in page
+    table = pd.read_parquet(tmp_path / "joined" / "answers.parquet")
+    asked = table[~table["reader"].str.startswith("blind-")]
+    details = [json.loads(text) for text in asked["details"]]
+    assert {entry["rung"] for entry in details} == set(rungs)
+    digests = [entry["sent"]["request_digest"] for entry in details]
+    assert len(set(digests)) == len(digests) == 2 * 5 * 8

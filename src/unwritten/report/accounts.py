@@ -141,7 +141,8 @@ def answering(results: Results) -> str:
     if not totals:
         return ""
     headings = (
-        "reader", "given", "n", *STATES, "lost %", "precision %", "recall %", "F1 %", "pass %", "OLA answered %"
+        "reader", "given", "n", *STATES, "lost %", "precision %", "recall %", "F1 %", "one word %", "right length %",
+        "first letter %", "pass %", "OLA answered %",
     )  # fmt: skip
     came = table("Answers that came, and those that did not", headings, [_came(row) for row in totals], sortable=True)
     headings = (
@@ -151,9 +152,9 @@ def answering(results: Results) -> str:
     varied = [_varied(row) for row in totals if row["answering"]["collapse"]]
     note = (
         "Lost: items that never reached the reader. Precision, recall and F1: of a usable answer, one word of the right"
-        " length. Pass: replied, one word, right length, right first letter and right word. OLA answered: over answered"
-        " items alone. Entropy: over the most that so many answers could have. Frequent words: the"
-        f" {FREQUENT} most frequent in English of 2 to 5 letters."
+        " length. Pass: replied, one word, right length, right first letter and right word, so the share of right"
+        " words. OLA answered: over answered items alone. Entropy: over the most that so many answers could have."
+        f" Frequent words: the {FREQUENT} most frequent in English of 2 to 5 letters."
     )
     shown = came + (table("How varied the answers are", headings, varied, sortable=True) if varied else "")
     return f'{shown}<p class="note">{escape(note)}</p>'
@@ -170,8 +171,9 @@ def _came(row: Row) -> list[Cell | str]:
     measured = row["answering"]
     present = measured["presence"]
     shares = (
-        measured["input_failure_rate"], present["precision"], present["recall"], present["f1"], measured["pass_rate"],
-        measured["ola_answered"],
+        measured["input_failure_rate"], present["precision"], present["recall"], present["f1"],
+        *(measured["criteria"].get(name) for name in ("one_word", "right_length", "first_letter")),
+        measured["pass_rate"], measured["ola_answered"],
     )  # fmt: skip
     counts = (measured["n"], *(measured["states"][state] for state in STATES))
     return [*_whose(row), *map(_count, counts), *(Cell(percent(share), share) for share in shares)]

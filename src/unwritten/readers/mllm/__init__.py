@@ -62,7 +62,8 @@ def load(node: DictConfig) -> Reader:
     where = f"reader.{str(values.get('name') or 'mllm').replace('.', '_')}"
     missing = sorted(OmegaConf.missing_keys(node))
     if missing:
-        raise UsageError(f"{where}.{missing[0]}: is not set; see conf/reader for what it may be")
+        key = missing[0].removeprefix(f"{where}.")
+        raise UsageError(f"{where}.{key}: is not set; see conf/reader for what it may be")
     parts = {name: settings_from(cls, values.pop(name, None), f"{where}.{name}") for name, cls in _PARTS.items()}
     settings: MllmSettings = settings_from(MllmSettings, values, where)
     check_base_url(settings.base_url, where)
