@@ -188,10 +188,24 @@ def test_a_manifest_written_again_keeps_what_it_said_and_learns_of_new_files(
     (tmp_path / "manifest.csv").write_text(row.format("one") + row.format("two").splitlines()[1] + "\n")
     for name in ("b-2c.mp4", "b-2c.mp3"):
         (tmp_path / name).symlink_to(sample_clips / "letters/cursive/a-2c.mp4")
-    assert cli.main(["manifest", str(tmp_path)]) == 0
+    assert cli.main(["manifest", str(tmp_path), "-o", str(tmp_path)]) == 0
     one, two, new = sorted(read_manifest(tmp_path, verify=True), key=lambda entry: entry.clip.word or "")
     assert one.letter_times_s == two.letter_times_s == ((0.0, 1.5),) and one.digest
     assert (new.clip.word, new.clip.style, new.clip.modalities) == ("b", "cursive", ("audio", "av"))
+
+
+def test_without_a_place_to_write_the_data_stay_as_they_are(
+    sample_clips: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, here = tmp_path / "data", tmp_path / "here"
+    data.mkdir()
+    here.mkdir()
+    (data / "a-1.mp3").symlink_to(sample_clips / "letters/standard/a-1.mp3")
+    monkeypatch.chdir(here)
+    assert cli.main(["manifest", str(data)]) == 0
+    assert [path.name for path in data.iterdir()] == ["a-1.mp3"]
+    assert capsys.readouterr().out.strip() == f"{here / 'manifest.csv'}: 1 items"
+    assert [item.clip.word for item in read_manifest(here, verify=True)] == ["a"]
 
 
 def test_the_command_writes_and_checks_a_manifest(

@@ -110,3 +110,36 @@ def test_a_length_that_no_word_has_is_bad_usage(tmp_path, capsys):
         file.writeframes(np.random.default_rng(0).integers(-3000, 3000, 32_000).astype("<i2").tobytes())
     assert main(["read", str(path), "--length", "0"]) == 2
     assert "--length 0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("with_sound", [False, True])
+def test_a_black_clip_is_one_line(tmp_path, capsys, with_sound):
+    black_video(tmp_path / "black_muted.mp4")
+    path = tmp_path / "black_muted.mp4"
+    if with_sound:
+        path = tmp_path / "black.mp4"
+        pictures = [np.zeros((48, 64, 3), dtype=np.uint8)] * 30
+        write_video(path, pictures, fps=30, waveform=np.zeros(16_000, np.float32))
+    assert main(["read", str(path)]) == 1
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert str(path) in line and "no pen is in view" in line
+
+
+def test_a_length_that_no_word_has_is_bad_usage_before_anything_is_read(tmp_path, capsys):
+    sound = write_audio(tmp_path / "a.mp3", np.zeros(16_000, np.float32))
+    assert main(["read", str(sound), "--length", "99"]) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert "--length 99" in line and "12 letters" in line
+
+
+def test_a_film_that_was_cut_off_says_how_much_is_missing(tmp_path, caplog):
+    from unwritten.media import read_frames
+
+    path = tmp_path / "whole.mp4"
+    rng = np.random.default_rng(0)
+    write_video(path, rng.integers(0, 255, (60, 64, 96, 3)).astype(np.uint8), fps=30)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    count = sum(1 for _ in read_frames(path))
+    (record,) = caplog.records
+    said = float(record.getMessage().split("the last ")[2].split(" s are missing")[0])
+    assert said == pytest.approx(2.0 - count / 30, abs=0.02) and 0.5 < said < 1.5

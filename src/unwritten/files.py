@@ -53,3 +53,12 @@ def digest_file(path: Path | str) -> str:
     """SHA-256 of a file's content, in hexadecimal."""
     with Path(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def readable(size: float) -> str:
+    """A size with a unit of a thousand."""
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"

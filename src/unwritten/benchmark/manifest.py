@@ -204,7 +204,7 @@ def read_manifest(path: Path | str, styles: Sequence[str] = STYLES, verify: bool
     if path.is_dir():
         path = next((path / name for name in (CSV, PARQUET) if (path / name).is_file()), path / CSV)
     if not path.is_file():
-        raise UnwrittenError(f"{path}: there is no manifest; write one with `unwritten manifest {path.parent}`")
+        raise UnwrittenError(f"{path}: there is no manifest; write one with `unwritten manifest -o`")
     table = _read_table(path)
     if not {"style", "source"} <= set(table.columns) or not set(MODALITIES) & set(table.columns):
         raise UnwrittenError(

@@ -30,7 +30,7 @@ from unwritten.benchmark.synthesis_letters import Letter, choose_canvas, is_usab
 from unwritten.benchmark.synthesis_settings import SynthesisSettings
 from unwritten.benchmark.words import item_settings, letters_of, word_list
 from unwritten.errors import UnwrittenError
-from unwritten.files import whole_file
+from unwritten.files import readable, whole_file
 from unwritten.types import MODALITIES, Clip, Modality
 
 __all__ = ["SynthesisSettings", "Word", "plan", "synthesize"]
@@ -338,10 +338,10 @@ def _announce_size(jobs: Sequence[_Job], out: Path, announce: Callable[[str], No
     styles = len({job.word.style for job in jobs})
     announce(
         f"{out}: {len(jobs)} words of {styles} style{'s' if styles > 1 else ''}, {3 * len(jobs)} files;"
-        f" {len(jobs) - len(left)} are there, the others take about {size / 1e9:.2f} GB ({free / 1e9:.1f} GB free)"
+        f" {len(jobs) - len(left)} are there, the others take about {readable(size)} ({readable(free)} free)"
     )
     if size > free:
-        raise UnwrittenError(f"{out}: needs {size / 1e9:.1f} GB and has {free / 1e9:.1f} GB free; ask for fewer words")
+        raise UnwrittenError(f"{out}: needs {readable(size)} and has {readable(free)} free; ask for fewer words")
 
 
 @contextmanager

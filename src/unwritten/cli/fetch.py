@@ -20,9 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Fetch, then print what has arrived."""
     from unwritten.benchmark.fetch import REPOSITORY, fetch
+    from unwritten.files import readable
 
     def before(files: int, size: int) -> None:
-        print(f"{files:,} files, {size / 1e9:.2f} GB, into {arguments.output}", file=sys.stderr)
+        print(f"{files:,} files, {readable(size)}, into {arguments.output}", file=sys.stderr)
 
     fetch(
         arguments.output,

@@ -13,9 +13,7 @@ from unwritten.cli._clips import add_folder, patterns
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``unwritten manifest``."""
     add_folder(parser)
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="DIR", help="where to write it (default: the folder itself)"
-    )
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="where to write it (default: here)")
     parser.add_argument(
         "--check", action="store_true", help="compare the manifest that is there with its files instead"
     )
@@ -46,6 +44,6 @@ def run(arguments: argparse.Namespace) -> int:
     with tqdm(total=len(clips), unit="clip", file=sys.stderr, disable=not sys.stderr.isatty()) as bar:
         items = measure(clips, arguments.workers, report=lambda done: bar.update())
     items = [replace(item, letter_times_s=times.get(item.clip.id, ())) for item in items]
-    path = write_manifest(arguments.output or arguments.folder, items)
-    print(f"{path}: {len(items)} items")
+    path = write_manifest(arguments.output or Path(), items)
+    print(f"{path.resolve()}: {len(items)} items")
     return 0

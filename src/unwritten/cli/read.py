@@ -10,6 +10,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from unwritten.cli._warnings import held_warnings
 from unwritten.errors import UnwrittenError, UsageError
 
 _LONGEST = 12
@@ -59,10 +60,17 @@ def run(arguments: argparse.Namespace) -> int:
     modality = modality_of_file(arguments.clip) if arguments.modality == "auto" else arguments.modality
     network = CtcNetwork(arguments.checkpoint)
     lexicon = _lexicon(arguments.lexicon, arguments.length, network.alphabet)
+    if lexicon is not None and arguments.length is not None and arguments.length not in lexicon.lengths:
+        longest = int(lexicon.lengths.max())
+        raise UsageError(
+            f"--length {arguments.length}: the list {arguments.lexicon} has no such word, its longest has {longest}"
+            " letters; give another length, or --lexicon none"
+        )
     tracker = TrackerSettings()
     if arguments.rotate is not None:
         tracker = replace(tracker, writing_deg=arguments.rotate)
-    recording = record_file(arguments.clip, modality, tracker)
+    with held_warnings():
+        recording = record_file(arguments.clip, modality, tracker)
     settings = DecodingSettings(alphabet=network.alphabet, rate_hz=network.emission_rate_hz)
     emissions = network.log_probs(network.features_of(recording), modality)
     try:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from unwritten.errors import UsageError
 from unwritten.features.store import Store
+from unwritten.files import readable
 
 _UNITS = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 
@@ -63,12 +64,3 @@ def size_in_bytes(text: str) -> int:
     if match is None:
         raise UsageError(f"--prune {text}: is no size; write it like 2GB, 500MB or 0")
     return int(float(match[1]) * _UNITS[match[2].lower()])
-
-
-def readable(size: float) -> str:
-    """A size with a unit of a thousand."""
-    for unit in ("B", "kB", "MB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}"
-        size /= 1000
-    return f"{size:.1f} GB"

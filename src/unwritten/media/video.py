@@ -162,7 +162,22 @@ def _decode(path: Path, container: InputContainer, stream: VideoStream) -> Itera
             last_s = frame.time if frame.time is not None else last_s
             yield frame
     if faults:
-        _LOG.warning("%s: %d damaged pictures passed over, the last good one is at %.2f s", path, faults, last_s)
+        missing_s = _end_s(stream) - last_s - _period_s(stream)
+        _LOG.warning(
+            "%s: %d damaged picture%s passed over, the last good one is at %.2f s%s",
+            path,
+            faults,
+            "" if faults == 1 else "s",
+            last_s,
+            f"; the last {missing_s:.2f} s are missing" if missing_s > _period_s(stream) else "",
+        )
+
+
+def _end_s(stream: VideoStream) -> float:
+    """When the last picture ends as the container has it; 0 when it does not say."""
+    if not stream.duration or not stream.time_base:
+        return 0.0
+    return float(((stream.start_time or 0) + stream.duration) * stream.time_base)
 
 
 class _Clock:

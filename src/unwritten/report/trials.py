@@ -28,7 +28,7 @@ from unwritten.types import MODALITIES, Clip, Modality
 _STATIC = Path(__file__).with_name("static")
 _SAMPLE_RATE_HZ = 32_000
 _LONGEST_PX = 720  # of a picture's longer side: a phone shows no more, and a folder of trials stays portable
-_CRF = 23
+_CRF = 25
 
 Baseline = Callable[[Clip, Modality], str]
 """What the baseline answers to a clip; empty when it gives no answer."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from lightning.pytorch.loggers import Logger
 
 from unwritten.errors import UsageError
 from unwritten.training.callbacks import SeedEveryEpoch, WholeCheckpointIO
+
+_BANNER = logging.getLogger("lightning.pytorch.utilities.rank_zero")
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,8 @@ def make_trainer(
     if settings.ema_decay:
         used.append(EMAWeightAveraging(decay=float(settings.ema_decay)))
     try:
+        # Without its banner: what is wrong with the data is found only afterwards, and is one line.
+        _BANNER.setLevel(logging.WARNING)
         return lightning.Trainer(
             default_root_dir=run_dir,
             accelerator=settings.accelerator,
@@ -98,6 +103,8 @@ def make_trainer(
         )
     except (MisconfigurationException, ValueError) as error:
         raise UsageError(f"trainer: {' '.join(str(error).split())}") from error
+    finally:
+        _BANNER.setLevel(logging.NOTSET)
 
 
 def precision(wanted: str, accelerator: str) -> str:
