@@ -17,7 +17,7 @@ from unwritten.types import Clip, Modality, Recording, Track
 
 _LOG = logging.getLogger("unwritten")
 _SILENCE = 10 ** (-75 / 20)  # full scale 1: below the noise of any microphone that was switched on
-TRACK_VERSION = 1
+TRACK_VERSION = 2
 """Raised when the tracker changes what it gives under the same settings."""
 
 
