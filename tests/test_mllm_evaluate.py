@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from mllm_loopback import Handler, fails, says, serving, small_clip
+from mllm_loopback import Behaviour, Handler, fails, says, serving, small_clip
 from mllm_tiny import save_tiny_model
 
 from unwritten.files import project_root
 from unwritten.models.checkpoint import default_checkpoint
 from unwritten.report.inputs import read_results
 from unwritten.report.ladders import ladders_html
+from unwritten.simulation.clips import simulated_writers_benchmark
 
 READER = "reader.openai-compatible"
 KEY = "sk-secret-0123456789"
@@ -118,13 +119,16 @@ def test_answers_refusals_blocks_and_failures_are_told_apart_in_scores_and_table
     assert "I cannot tell" not in result.stdout
 
 
-def reads_what_it_is_told(handler: Handler) -> None:
-    """A model that reads nothing itself: it copies the letters that it is given, and says one word otherwise."""
-    content = handler.server.asked[-1]["messages"][-1]["content"]
-    told = " ".join(part.get("text", "") for part in content)
-    letters = re.search(r"read these letters: ([a-z]+)", told)
-    n = int(re.search(r"The word has (\d+) letters", told)[1])
-    says((letters[1] + "q" * n)[:n] if letters else "q" * n)(handler)
+def reads_where_letters_are_given(words: Sequence[str]) -> Behaviour:
+    """A model that is asked item by item and names each where it is given letters, and else says one thing only."""
+    left = iter(words)
+
+    def behave(handler: Handler) -> None:
+        content = handler.server.asked[-1]["messages"][-1]["content"]
+        told = " ".join(part.get("text", "") for part in content)
+        says(next(left) if "read these letters" in told else "qqq")(handler)
+
+    return behave
 
 
 @pytest.mark.slow
@@ -134,7 +138,11 @@ def test_a_sweep_over_the_rungs_says_where_each_model_recovers(tmp_path, monkeyp
     rungs = ("media", "ink", "segmentation", "strokes", "letters")
     local, served = "reader.qwen2_5-omni-7b", READER
     (tmp_path / "tiny").mkdir()
-    with serving(reads_what_it_is_told) as server:
+    words = [str(clip.word) for clip in simulated_writers_benchmark(limit=8, seed=0, severity_name="measured")]
+    words[::3] = [
+        f"{word[:-1]}q" for word in words[::3]
+    ]  # always right, it would leave nothing to estimate limits from
+    with serving(reads_where_letters_are_given(words)) as server:
         sweep = command_line(
             "-m",
             "reader=[qwen2.5-omni-7b,openai-compatible,blind-constant]",
@@ -144,7 +152,9 @@ def test_a_sweep_over_the_rungs_says_where_each_model_recovers(tmp_path, monkeyp
             "intervals.replicates=200",
             f"hydra.sweep.dir={tmp_path / 'sweep'}",
             f"{local}.model={save_tiny_model(tmp_path / 'tiny')}",
-            f"{local}.options={{device: cpu, dtype: float32, frame_pixels: [3136, 6272]}}",
+            f"{local}.options.device=cpu",
+            f"{local}.options.dtype=float32",
+            f"+{local}.options.frame_pixels=[3136,6272]",
             f"{local}.store={tmp_path / 'local.sqlite3'}",
             f"{local}.sampling.max_tokens=4",
             f"{local}.media.fps=2",
@@ -154,6 +164,7 @@ def test_a_sweep_over_the_rungs_says_where_each_model_recovers(tmp_path, monkeyp
             f"{served}.base_url={server.url}/v1",
             f"{served}.store={tmp_path / 'served.sqlite3'}",
             f"{served}.media.fps=1",
+            f"{served}.limits.concurrency=1",
         )
     assert sweep.returncode == 0, sweep.stderr
     runs = [tmp_path / "sweep" / str(place) for place in range(len(rungs))]
