@@ -160,6 +160,14 @@ def test_words_alone_need_no_media(tiny_model: Path):
     assert np.asarray(inputs["input_ids"]).shape[1] > 3
 
 
+def test_another_system_turn_can_be_asked_for(tiny_model: Path):
+    model, parts = qwen_local.load_qwen(str(tiny_model), "cpu", "float32", "sdpa")
+    settings = MllmSettings(provider="transformers", model="x", options={"system": "You read."})
+    client = qwen_local.LocalQwen(settings, SamplingSettings(), LimitSettings())
+    inputs = client.inputs(parts, Request((Turn("user", (Text("hi"),)),), 4), model)
+    assert parts.tokenizer.decode(inputs["input_ids"][0]).startswith("<|im_start|>system\nYou read.<|im_end|>\n")
+
+
 def test_a_patch_of_a_video_holds_two_frames_one_after_the_other(tiny_model: Path):
     parts = QwenParts.load(str(tiny_model))
     dark, light = np.zeros((56, 56, 3), np.uint8), np.full((56, 56, 3), 255, np.uint8)

@@ -23,7 +23,7 @@ from unwritten.readers.mllm.parts import Part, Picture, Request, Sound, Text, Vi
 SAMPLE_RATE_HZ = 16_000
 FRAME_PIXELS = (128 * 28 * 28, 768 * 28 * 28)  # fewest and most of one frame, as in the model's own processor
 TOTAL_PIXELS = 24_576 * 28 * 28  # most of one video: some 12,000 tokens
-_SYSTEM = "You are a helpful assistant."
+SYSTEM = "You are a helpful assistant."  # what the model's own format says where a conversation says nothing
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,7 @@ def qwen_inputs(
     request: Request,
     frame_pixels: tuple[int, int] = FRAME_PIXELS,
     total_pixels: int = TOTAL_PIXELS,
+    system: str = SYSTEM,
 ) -> dict[str, torch.Tensor]:
     """A conversation as tensors.
 
@@ -68,6 +69,7 @@ def qwen_inputs(
         request: turns.
         frame_pixels: fewest and most pixels of one frame.
         total_pixels: most pixels of one video.
+        system: what the conversation begins with.
     """
     pictures: list[torch.Tensor] = []
     picture_grids: list[tuple[int, int, int]] = []
@@ -77,7 +79,7 @@ def qwen_inputs(
     spectrograms: list[torch.Tensor] = []
     masks: list[torch.Tensor] = []
     merged = int(parts.eye.merge_size) ** 2
-    text = [f"<|im_start|>system\n{_SYSTEM}<|im_end|>\n"]
+    text = [f"<|im_start|>system\n{system}<|im_end|>\n"]
 
     def written(part: Part) -> str:
         if isinstance(part, Text):

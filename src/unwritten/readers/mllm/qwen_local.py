@@ -6,7 +6,8 @@
 - ``dtype``: ``bfloat16``, ``float16`` or ``float32``;
 - ``attention``: ``sdpa``, ``eager`` or ``flash_attention_2``;
 - ``frame_pixels``: fewest and most pixels of one video frame;
-- ``total_pixels``: most pixels of one video, all frames together.
+- ``total_pixels``: most pixels of one video, all frames together;
+- ``system``: the system turn, where it shall not be the one of the model's own format.
 
 The model gets the same encoded media that a server would get. Without caps on frames and pixels a long video at 30
 frames a second asks for hundreds of gigabytes; what does not fit is tried again at the next lower frame rate.
@@ -28,11 +29,11 @@ from numpy.typing import NDArray
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.readers.mllm.parts import Request
 from unwritten.readers.mllm.provider import CallError, Reply
-from unwritten.readers.mllm.qwen_inputs import FRAME_PIXELS, TOTAL_PIXELS, QwenParts, qwen_inputs
+from unwritten.readers.mllm.qwen_inputs import FRAME_PIXELS, SYSTEM, TOTAL_PIXELS, QwenParts, qwen_inputs
 from unwritten.readers.mllm.settings import LimitSettings, MllmSettings, SamplingSettings
 
 DTYPES = ("bfloat16", "float16", "float32")
-OPTIONS = {"device", "dtype", "attention", "frame_pixels", "total_pixels"}
+OPTIONS = {"device", "dtype", "attention", "frame_pixels", "total_pixels", "system"}
 
 
 class LocalQwen:
@@ -146,7 +147,9 @@ class LocalQwen:
         """The request as tensors, where and as the model takes them."""
         options = self.settings.options
         fewest, most = options.get("frame_pixels") or FRAME_PIXELS
-        values = qwen_inputs(parts, request, (int(fewest), int(most)), int(options.get("total_pixels") or TOTAL_PIXELS))
+        total = int(options.get("total_pixels") or TOTAL_PIXELS)
+        system = str(options.get("system") or SYSTEM)
+        values = qwen_inputs(parts, request, (int(fewest), int(most)), total, system)
         return {
             name: value.to(model.device, model.dtype if value.is_floating_point() and name != _STEPS else value.dtype)
             for name, value in values.items()
