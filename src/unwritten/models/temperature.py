@@ -1,4 +1,4 @@
-"""Temperatures of the heads, folded into their weights: emissions then say how sure they should be, whoever reads them."""
+"""Temperatures of the heads, folded into their weights: emissions are then as sure as they should be."""
 
 from __future__ import annotations
 
