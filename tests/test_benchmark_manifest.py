@@ -204,7 +204,7 @@ def test_without_a_place_to_write_the_data_stay_as_they_are(
     monkeypatch.chdir(here)
     assert cli.main(["manifest", str(data)]) == 0
     assert [path.name for path in data.iterdir()] == ["a-1.mp3"]
-    assert capsys.readouterr().out.strip() == f"{here / 'manifest.csv'}: 1 items"
+    assert capsys.readouterr().out.strip() == f"{here / 'manifest.csv'}: 1 item"
     assert [item.clip.word for item in read_manifest(here, verify=True)] == ["a"]
 
 
@@ -213,7 +213,7 @@ def test_the_command_writes_and_checks_a_manifest(
 ) -> None:
     assert cli.main(["manifest", str(sample_clips), "-o", str(tmp_path)]) == 0
     assert cli.main(["manifest", str(tmp_path), "--check"]) == 0
-    assert "4 items are as listed" in capsys.readouterr().out
+    assert "4 items as listed" in capsys.readouterr().out
     assert [clip.id for clip in find_clips(tmp_path)] == [clip.id for clip in find_clips(sample_clips)]
     assert cli.main(["manifest", str(sample_clips), "--check"]) == 1
     assert "there is no manifest; write one with" in capsys.readouterr().err

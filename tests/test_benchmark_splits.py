@@ -280,7 +280,7 @@ def test_clips_that_lack_modalities_are_drawn_in_those_they_have() -> None:
 
 
 def test_a_corpus_that_cannot_be_balanced_says_why() -> None:
-    with pytest.raises(UnwrittenError, match=r"900 clips were asked for, \d+ are there"):
+    with pytest.raises(UnwrittenError, match=r"900 clips asked for, \d+ there"):
         balanced_corpus(BENCHMARK, CorpusSettings(files=900))
     few = [entry for entry in BENCHMARK if entry.style != "retrace" or entry.word in ("at", "on", "not")]
     with pytest.raises(UnwrittenError, match=r"gets \d+ files where an equal share is \d+, beyond 10%"):

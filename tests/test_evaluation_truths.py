@@ -159,7 +159,7 @@ def test_a_folder_without_marks_and_marks_that_do_not_fit_are_refused(tmp_path: 
     shot = {"start_s": 0, "end_s": 1}
     entry = {"n_frames": 9, "first_frames": [0], "shots": [shot]}
     (tmp_path / "shots.json").write_text(json.dumps({"is_muted.mp4": entry}))
-    with pytest.raises(UnwrittenError, match="2 letters, but 1 shots"):
+    with pytest.raises(UnwrittenError, match="2 letters, but 1 shot in"):
         with_truth([clip], tmp_path)
 
 

@@ -230,5 +230,5 @@ def test_a_count_above_what_there_is_is_capped_and_told(
 ) -> None:
     assert main(["human", str(folder), "-o", str(tmp_path / "out"), "--modality", "audio", "--no-baseline"]) == 0
     shown = capsys.readouterr()
-    assert shown.err.strip() == "unwritten: there are only 3 trials; each participant gets 3"
+    assert shown.err.strip() == "unwritten: each participant gets 3 trials, all that there are"
     assert '"count":3' in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")

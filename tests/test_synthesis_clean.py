@@ -215,7 +215,7 @@ def test_the_disk_that_words_take_is_told_before_they_are_made(primitives: Path,
         told.append(line)
 
     synthesize(primitives, tmp_path, SynthesisSettings(short_side_px=64), ["ab", "zebra"], workers=1, announce=tell)
-    assert any("6 files" in line and "take about" in line and "kB (" in line for line in told)
+    assert any("6 files" in line and "takes about" in line and "kB (" in line for line in told)
     assert any("1 of 2 words left out" in line and "z" in line for line in told)
 
 

@@ -63,7 +63,7 @@ def test_what_is_there_is_not_tracked_again_unless_asked(
     (out / "deeper/two.csv").unlink()
     assert main(command) == 0
     assert (out / "one.csv").read_text() == "mine" and len(read_track_csv(out / "deeper/two.csv")) == 4
-    assert "1 were there already" in capsys.readouterr().out
+    assert "1 there already" in capsys.readouterr().out
     # A clip that changed after its table was written is tracked again.
     later = (out / "one.csv").stat().st_mtime + 10
     os.utime(folder / "one.mp4", (later, later))

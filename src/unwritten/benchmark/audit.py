@@ -16,6 +16,7 @@ from unwritten.benchmark.words import letters_of
 from unwritten.errors import UnwrittenError
 from unwritten.media.names import AUDIO_SUFFIXES, VIDEO_SUFFIXES
 from unwritten.types import MODALITIES, Clip, Modality
+from unwritten.wording import counted
 
 __all__ = ["AuditSettings", "Fault", "audit", "media_files"]
 
@@ -177,5 +178,6 @@ def _shots(clip: Clip, facts: FileFacts) -> Iterator[Fault]:
     seen = len(facts.pictures.first_of_shot)
     if seen != expected and clip.source in ("letter", "synthetic", "live"):
         starts = ", ".join(f"{facts.pictures.time_s[index]:.2f}" for index in facts.pictures.first_of_shot[:12])
-        what = f"{expected} letters of {clip.word!r}" if clip.source == "synthetic" else f"one take of {clip.word!r}"
-        yield Fault(facts.name, "shot-count", f"{seen} shots (from {starts} s) for {what}")
+        what = counted(expected, "letter") if clip.source == "synthetic" else "one take"
+        detail = f"{counted(seen, 'shot')} (from {starts} s) for {what} of {clip.word!r}"
+        yield Fault(facts.name, "shot-count", detail)

@@ -21,6 +21,7 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from unwritten.benchmark.words import letters_of
 from unwritten.errors import UnwrittenError
 from unwritten.types import MODALITIES, Clip, Modality
+from unwritten.wording import counted
 
 Cell = tuple[str, int, Modality]
 
@@ -75,7 +76,7 @@ def balanced_corpus(clips: Sequence[Clip], settings: CorpusSettings = CorpusSett
     most = len({clip.id for clip, _ in supply})
     if most < settings.files:
         raise UnwrittenError(
-            f"corpus: {settings.files} clips were asked for, {most} are there ({'/'.join(settings.sources)} words of"
+            f"corpus: {counted(settings.files, 'clip')} asked for, {most} there ({'/'.join(settings.sources)} words of"
             f" {', '.join(map(str, settings.lengths))} letters); ask for fewer, or draw from more"
         )
     quotas = _quotas(supply, cells, settings)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from unwritten.benchmark.letters import Found
 from unwritten.benchmark.words import LATIN
 from unwritten.types import MODALITIES, Clip, Modality
+from unwritten.wording import counted
 
 
 @dataclass(frozen=True)
@@ -71,12 +72,12 @@ def describe(found: Found, longest: int = 20) -> str:
             lines[-1] += f" {' '.join(row.absent)}"
     missing = [f"{name} lacks {', '.join(lacks)}" for row in counts for name, lacks in row.incomplete.items()]
     for what, entries in (
-        ("incomplete clips", missing),
-        ("files whose names say nothing", [str(path) for path in found.unrecognised]),
-        ("copies left out", [str(path) for path in found.copies]),
+        (("incomplete clip", "incomplete clips"), missing),
+        (("file whose name says nothing", "files whose names say nothing"), [str(path) for path in found.unrecognised]),
+        (("copy left out", "copies left out"), [str(path) for path in found.copies]),
     ):
         if entries:
-            lines.append(f"{len(entries)} {what}:")
+            lines.append(f"{counted(len(entries), *what)}:")
             lines += [f"  {entry}" for entry in entries[:longest]]
             if len(entries) > longest:
                 lines.append(f"  and {len(entries) - longest} more")

@@ -32,6 +32,7 @@ from unwritten.benchmark.words import item_settings, letters_of, word_list
 from unwritten.errors import UnwrittenError
 from unwritten.files import readable, whole_file
 from unwritten.types import MODALITIES, Clip, Modality
+from unwritten.wording import counted
 
 __all__ = ["SynthesisSettings", "Word", "plan", "synthesize"]
 
@@ -111,9 +112,8 @@ def plan(
         covered = [word for word in wanted if letters_of(word) and all(letter in have for letter in letters_of(word))]
         if words is not None and len(covered) < len(wanted):
             lacking = sorted({letter for word in wanted for letter in letters_of(word) if letter not in have})
-            notes.append(
-                f"{style}: {len(wanted) - len(covered)} of {len(wanted)} words left out, no clip of {' '.join(lacking)}"
-            )
+            left_out = f"{len(wanted) - len(covered):,} of {counted(len(wanted), 'word')} left out"
+            notes.append(f"{style}: {left_out}, no clip of {' '.join(lacking)}")
         for word in covered[: settings.count or None]:
             planned += _takes(word, style, have, settings)
     if not planned:
@@ -337,8 +337,8 @@ def _announce_size(jobs: Sequence[_Job], out: Path, announce: Callable[[str], No
     size, free = sum(job.size for job in left), shutil.disk_usage(out).free
     styles = len({job.word.style for job in jobs})
     announce(
-        f"{out}: {len(jobs)} words of {styles} style{'s' if styles > 1 else ''}, {3 * len(jobs)} files;"
-        f" {len(jobs) - len(left)} are there, the others take about {readable(size)} ({readable(free)} free)"
+        f"{out}: {counted(len(jobs), 'word')} of {counted(styles, 'style')}, {3 * len(jobs):,} files;"
+        f" {len(jobs) - len(left):,} done, the rest takes about {readable(size)} ({readable(free)} free)"
     )
     if size > free:
         raise UnwrittenError(f"{out}: needs {readable(size)} and has {readable(free)} free; ask for fewer words")

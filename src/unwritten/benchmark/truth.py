@@ -18,6 +18,7 @@ import numpy as np
 
 from unwritten.errors import UnwrittenError
 from unwritten.types import Clip, Truth
+from unwritten.wording import counted
 
 TIPS, SHOTS = "pen_tip.csv", "shots.json"
 
@@ -50,7 +51,9 @@ def _truth_of(clip: Clip, tips: Mapping[str, Any], shots: Mapping[str, Any]) -> 
                     known |= values
     boundaries = known.get("boundaries_s")
     if boundaries is not None and clip.word is not None and len(boundaries) != len(clip.word) - 1:
-        raise UnwrittenError(f"{clip.id}: {len(clip.word)} letters, but {len(boundaries) + 1} shots in {SHOTS}")
+        raise UnwrittenError(
+            f"{clip.id}: {counted(len(clip.word), 'letter')}, but {counted(len(boundaries) + 1, 'shot')} in {SHOTS}"
+        )
     return Truth(**known) if known else None
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from unwritten.wording import counted
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``unwritten audit``."""
@@ -44,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"  {fault.kind}: {fault.detail}")
     kinds = Counter(fault.kind for fault in faults)
     files = {kind: len({fault.file for fault in faults if fault.kind == kind}) for kind in kinds}
-    print(f"{'' if not faults else chr(10)}{count} files, {len(faults)} faults")
+    print(f"{'' if not faults else chr(10)}{counted(count, 'file')}, {counted(len(faults), 'fault')}")
     for kind, number in kinds.most_common():
-        print(f"{number:6d}  {kind} (in {files[kind]} file{'s' if files[kind] != 1 else ''})")
+        print(f"{number:6d}  {kind} (in {counted(files[kind], 'file')})")
     return 0

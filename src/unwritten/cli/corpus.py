@@ -9,6 +9,7 @@ from pathlib import Path
 from unwritten.cli._clips import add_folder, patterns
 from unwritten.errors import UsageError
 from unwritten.types import MODALITIES
+from unwritten.wording import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"corpus: {error}") from error
     drawn = balanced_corpus(find_clips(arguments.folder, patterns(arguments)), settings)
     path = write_manifest(arguments.output, measure(drawn))
-    print(f"{path}: {len(drawn)} files, seed {settings.seed}")
+    print(f"{path}: {counted(len(drawn), 'file')}, seed {settings.seed}")
     for name, values in (
         ("style", [clip.style for clip in drawn]),
         ("length", [len(clip.word or "") for clip in drawn]),

@@ -21,9 +21,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Fetch, then print what has arrived."""
     from unwritten.benchmark.fetch import REPOSITORY, fetch
     from unwritten.files import readable
+    from unwritten.wording import counted
 
     def before(files: int, size: int) -> None:
-        print(f"{files:,} files, {readable(size)}, into {arguments.output}", file=sys.stderr)
+        print(f"{counted(files, 'file')}, {readable(size)}, into {arguments.output}", file=sys.stderr)
 
     fetch(
         arguments.output,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.types import MODALITIES, Clip, Modality
+from unwritten.wording import counted
 
 if TYPE_CHECKING:
     from unwritten.report.trials import Baseline
@@ -77,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     baseline = None if arguments.no_baseline else _baseline(arguments, settings.length_told)
     trials = len(plan(clips, settings))
     if trials < settings.count:
-        print(f"unwritten: there are only {trials} trials; each participant gets {trials}", file=sys.stderr)
+        print(f"unwritten: each participant gets {counted(trials, 'trial')}, all that there are", file=sys.stderr)
         settings = replace(settings, count=trials)
     page = write_trials(clips, arguments.output, settings, baseline, _progress if sys.stderr.isatty() else None)
     print(page)
@@ -85,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _progress(done: int, total: int) -> None:
-    print(f"\r{done} of {total} trials", end="\n" if done == total else "", file=sys.stderr, flush=True)
+    print(f"\r{done} of {counted(total, 'trial')}", end="\n" if done == total else "", file=sys.stderr, flush=True)
 
 
 def _clips(items: Path) -> list[Clip]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from unwritten.cli._clips import add_folder, patterns
+from unwritten.wording import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,8 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.check:
         items = read_manifest(arguments.folder, settings.styles, verify=True)
         without = sum(not item.digest for item in items)
-        note = f"; {without} have no digest to compare" if without else ""
-        print(f"{arguments.folder}: {len(items)} items are as listed{note}")
+        note = f"; {without} without a digest to compare" if without else ""
+        print(f"{arguments.folder}: {counted(len(items), 'item')} as listed{note}")
         return 0
     # What manifests say stays, with the letters' times; files that they do not list are added by their names.
     found = search(arguments.folder, settings)
@@ -45,5 +46,5 @@ def run(arguments: argparse.Namespace) -> int:
         items = measure(clips, arguments.workers, report=lambda done: bar.update())
     items = [replace(item, letter_times_s=times.get(item.clip.id, ())) for item in items]
     path = write_manifest(arguments.output or Path(), items)
-    print(f"{path.resolve()}: {len(items)} items")
+    print(f"{path.resolve()}: {counted(len(items), 'item')}")
     return 0

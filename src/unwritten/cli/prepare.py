@@ -18,6 +18,7 @@ from unwritten.errors import UnwrittenError, UsageError
 from unwritten.features.extract import FeatureSettings
 from unwritten.features.store import Store, StoreError
 from unwritten.types import Modality
+from unwritten.wording import counted
 
 _File = tuple[Path, Modality]
 
@@ -57,9 +58,11 @@ def run(arguments: argparse.Namespace) -> int:
         if error:
             failed += 1
             print(f"unwritten: {error}", file=sys.stderr)
-    print(f"{len(files) - failed} of {len(files)} files are in {Store(arguments.store).root}")
+    print(f"{len(files) - failed} of {counted(len(files), 'file')} in {Store(arguments.store).root}")
     if failed:
-        raise UnwrittenError(f"{arguments.folder}: {failed} of {len(files)} files could not be read, see above")
+        raise UnwrittenError(
+            f"{arguments.folder}: {failed} of {counted(len(files), 'file')} could not be read, see above"
+        )
     return 0
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from unwritten.errors import UsageError
 from unwritten.features.store import Store
 from unwritten.files import readable
+from unwritten.wording import counted
 
 _UNITS = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 
@@ -45,12 +46,12 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     print(store.root)
     for kind in sorted(counts):
-        print(f"  {kind:<12} {counts[kind]:>8,} entries {readable(sizes[kind]):>10}")
-    print(f"  {'all':<12} {sum(counts.values()):>8,} entries {readable(sum(sizes.values())):>10}")
+        print(f"  {kind:<12} {counted(counts[kind], 'entry', 'entries'):>16} {readable(sizes[kind]):>10}")
+    print(f"  {'all':<12} {counted(sum(counts.values()), 'entry', 'entries'):>16} {readable(sum(sizes.values())):>10}")
     if arguments.prune is not None:
-        print(f"deleted {len(deleted):,} files")
+        print(f"deleted {counted(len(deleted), 'file')}")
     elif stale or counts["unreadable"]:
-        print(f"{len(stale):,} half-written files of killed processes; --prune SIZE deletes them")
+        print(f"{counted(len(stale), 'half-written file')} of killed processes, which --prune SIZE deletes")
     return 0
 
 

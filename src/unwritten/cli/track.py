@@ -12,6 +12,7 @@ from pathlib import Path
 
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.tracking.settings import HANDS, KINDS, TrackerSettings
+from unwritten.wording import counted
 
 _VIDEO_SUFFIXES = {".mp4", ".mov", ".m4v", ".webm", ".mkv", ".avi", ".3gp"}
 _SHEETS = {".csv": "-o", ".mp4": "--overlay", ".webm": "--overlay", ".png": "--ink", ".svg": "--ink"}
@@ -89,9 +90,11 @@ def _batch(
             line = str(error) if isinstance(error, UnwrittenError) else f"{clip}: {type(error).__name__}: {error}"
             tqdm.write(f"unwritten: {line}", file=sys.stderr)
     done = len(clips) - failed - skipped
-    print(f"{done} clips tracked" + (f", {skipped} were there already (--again redoes them)" if skipped else ""))
+    print(f"{counted(done, 'clip')} tracked" + (f", {skipped} there already (--again redoes them)" if skipped else ""))
     if failed:
-        raise UnwrittenError(f"track: {failed} of {len(clips)} clips could not be read, see above; the others are done")
+        raise UnwrittenError(
+            f"track: {failed} of {counted(len(clips), 'clip')} could not be read, see above; the others are done"
+        )
     return 0
 
 

@@ -17,6 +17,7 @@ from unwritten.decoding.emissions import Emissions, as_emissions
 from unwritten.decoding.greedy import collapse
 from unwritten.decoding.recursion import MINUS_INFINITY, any_string_log
 from unwritten.errors import UnwrittenError
+from unwritten.wording import counted
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def _check_length(emissions: Emissions, n: int) -> None:
         raise UnwrittenError(f"length {n}: a word has no negative number of letters; give n >= 0")
     if n > len(emissions):
         raise UnwrittenError(
-            f"log_probs of {len(emissions)} frames cannot spell {n} letters, each of which needs one; "
+            f"log_probs of {counted(len(emissions), 'frame')} cannot spell {counted(n, 'letter')} of a frame each; "
             "check the number of letters or the clip's frame rate"
         )
 

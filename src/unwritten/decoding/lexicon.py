@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from unwritten.decoding.alphabet import Alphabet
 from unwritten.decoding.trie import Trie
 from unwritten.errors import UnwrittenError
+from unwritten.wording import counted
 
 TAIL_LETTERS = 2
 """Two letters make at most 702 tails, and three-letter heads of English are a tenth of its words."""
@@ -150,7 +151,7 @@ class Lexicon:
             chosen = np.flatnonzero(self.lengths == n)
             if not len(chosen):
                 there = ", ".join(str(length) for length in np.unique(self.lengths))
-                raise UnwrittenError(f"lexicon: no word of {n} letters; it has words of {there} letters")
+                raise UnwrittenError(f"lexicon: no word of {counted(n, 'letter')}; it has words of {there} letters")
             words = tuple(self.words[index] for index in chosen)
             self._of_length[n] = Lexicon._laid_out(words, self.frequency[chosen], self.alphabet)
         return self._of_length[n]

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from unwritten.errors import UnwrittenError
 from unwritten.types import BoolArray, Strokes
+from unwritten.wording import counted
 
 PLAUSIBLE_RATE_HZ = (20.0, 1000.0)
 """Rates of tablets. Headers outside are mistakes (a site of UNIPEN says 10, another 9600, its baud rate): the true
@@ -122,7 +123,8 @@ class HandwritingCorpus:
     def describe(self) -> str:
         """One line: how much there is, by whom, and what was left out and why."""
         left_out = ", ".join(f"{count} with {reason}" for reason, count in sorted(self.skipped.items())) or "nothing"
-        return f"{self.source}: {len(self)} samples by {len(set(self.writers))} writers; left out: {left_out}"
+        writers = counted(len(set(self.writers)), "writer")
+        return f"{self.source}: {counted(len(self), 'sample')} by {writers}; left out: {left_out}"
 
 
 def writer_fraction(writer: str, seed: int) -> float:

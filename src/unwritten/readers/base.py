@@ -64,7 +64,7 @@ def not_asked(readers: Sequence[Reader], clips: Sequence[Clip], modality: Modali
         return []
     held = sorted({name for clip in clips for name in clip.modalities})
     if clips and modality not in held:
-        raise UnwrittenError(f"modality={modality}: none of the {len(clips)} items has it; they have {', '.join(held)}")
+        raise UnwrittenError(f"modality={modality}: no item has it; there is {', '.join(held)}")
     out = [reader for reader in readers if modality not in reader.modalities()]
     lines = [f"{one.name}: is not asked in {modality}; it takes {', '.join(one.modalities()) or 'none'}" for one in out]
     if len(out) == len(readers):

@@ -16,6 +16,7 @@ from unwritten.features.store import Store
 from unwritten.readers.recording import record_file, stored_track
 from unwritten.tracking.settings import TrackerSettings
 from unwritten.types import BoolArray, Clip, Modality, Recording, Track
+from unwritten.wording import counted
 
 SOURCE = "letter-shot"
 WHOLE_TRACK = ("size_px", "sample_aspect_ratio", "writing_rad", "mirrored")
@@ -70,7 +71,9 @@ def record_shot(
             raise UnwrittenError(f"{clip.files[modality]}: where its letters meet is not known; add its video")
         starts_s = tuple(shot_starts_s(stored_track(pictures, tracker or TrackerSettings(), store)))
     if clip.shot >= len(starts_s):
-        raise UnwrittenError(f"{clip.files[modality]}: has {len(starts_s)} shots, letter {clip.shot + 1} is not there")
+        raise UnwrittenError(
+            f"{clip.files[modality]}: has {counted(len(starts_s), 'shot')}, letter {clip.shot + 1} is not there"
+        )
     assert whole.waveform is not None
     edges = [*(max(0, round(start * whole.sample_rate_hz)) for start in starts_s), len(whole.waveform)]
     waveform = whole.waveform[edges[clip.shot] : edges[clip.shot + 1]]
@@ -103,7 +106,7 @@ def cut_shot(recording: Recording, shot: int, name: str = "recording") -> Record
     starts_s = [*shot_starts_s(track), np.inf]
     members = track.shot == shot
     if members.sum() < 2:
-        raise UnwrittenError(f"{name}: has {len(starts_s) - 1} shots, letter {shot + 1} is not there")
+        raise UnwrittenError(f"{name}: has {counted(len(starts_s) - 1, 'shot')}, letter {shot + 1} is not there")
     part = select_frames(track, members)
     start_s = float(part.time_s[0])
     end_s = min(start for start in starts_s if start > start_s)

@@ -17,6 +17,7 @@ from unwritten.report.labels import (
 )
 from unwritten.scoring.mllm import FREQUENT
 from unwritten.types import MODALITIES, STATES
+from unwritten.wording import counted
 
 _ORDER: dict[str, int] = {modality: place for place, modality in enumerate(MODALITIES)}
 
@@ -104,7 +105,7 @@ def comparisons(results: Results) -> str:
     if not rows:
         return ""
     inner = table("Paired differences on the same items", headings, rows, sortable=True)
-    return f"<details><summary>{len(rows)} paired comparisons, Holm-corrected</summary>{inner}</details>"
+    return f"<details><summary>{counted(len(rows), 'paired comparison')}, Holm-corrected</summary>{inner}</details>"
 
 
 def _p(value: float | None) -> str:

@@ -18,6 +18,7 @@ from unwritten.report.inputs import Results, Run
 from unwritten.report.labels import MODALITY_NAMES, reader_label
 from unwritten.scoring.scores import item_scores
 from unwritten.types import MODALITIES, Clip
+from unwritten.wording import counted
 
 if TYPE_CHECKING:
     from unwritten.readers.ctc import CtcNetwork
@@ -175,7 +176,7 @@ def gallery_html(gallery: Gallery, main: tuple[str, str] | None) -> str:
     cut = (
         f"{len(gallery.items)} of {gallery.total} items, spread evenly over styles and lengths."
         if gallery.total > len(gallery.items)
-        else f"All {gallery.total} items."
+        else f"{counted(gallery.total, 'item')}, all that there are."
     )
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in gallery.notes)
     return f"""<p class="lead">{cut} Use <kbd>←</kbd> and <kbd>→</kbd> to page.</p>{notes}

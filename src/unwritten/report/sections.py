@@ -15,6 +15,7 @@ from unwritten.report.inputs import Results
 from unwritten.report.labels import MODALITY_NAMES, NONE, interval, percent, points, reader_label
 from unwritten.scoring.breakdown import confusion_matrix
 from unwritten.types import MODALITIES
+from unwritten.wording import counted
 
 _MAIN_TABLE = "unwritten/synthetic"  # what people and models were published on
 _PER_FIGURE = 9
@@ -237,7 +238,10 @@ def confusions(scored: pd.DataFrame, main: tuple[str, str]) -> str:
         )
         most = [(truth, read, number) for number, truth, read in wrong[:12] if number]
         name = f"{reader_label(reader)}, {MODALITY_NAMES[modality]}"
-        said = "; ".join(f"{truth} read as {read} {number} times" for truth, read, number in most[:5]) or "no confusion"
+        said = (
+            "; ".join(f"{truth} read as {read} {counted(number, 'time')}" for truth, read, number in most[:5])
+            or "no confusion"
+        )
         graphic = heat_map(
             f"Letters of the truth against the answer: {name}",
             f"Most frequent: {said}.",

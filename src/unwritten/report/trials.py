@@ -112,7 +112,7 @@ def write_trials(
     folder = Path(folder)
     trials = plan(clips, settings)
     if settings.count > len(trials):
-        raise UsageError(f"--count {settings.count}: there are only {len(trials)} trials; give {len(trials)} or fewer")
+        raise UsageError(f"--count {settings.count}: more than there are; give {len(trials)} or fewer")
     page, media = folder / "index.html", folder / "media"
     try:
         page.unlink(missing_ok=True)

@@ -24,6 +24,7 @@ from unwritten.training.data import LoaderSettings, SimulatedBatches, SimulatedD
 from unwritten.training.samples import ComposedItem, MixSettings, PlannedItem, Planner, SoundAugmentSettings
 from unwritten.training.setup import TrainingSettings
 from unwritten.types import Clip
+from unwritten.wording import counted
 
 _HELD_WORDS = 10  # one word in so many of those that can be joined is kept for validation, where clips give none
 
@@ -189,7 +190,8 @@ def assemble_clips(
     counts = describe_clips(bank)
     if not quiet:
         print(f"protocol {fold.name}: training on {counts}, validating on {describe_clips(held_bank)}")
-        print(f"tested on {len(fold.test)} clips; whole: {', '.join(fold.whole)}; shared: {', '.join(fold.shared)}")
+        tested_on = counted(len(fold.test), "clip")
+        print(f"tested on {tested_on}; whole: {', '.join(fold.whole)}; shared: {', '.join(fold.shared)}")
         for line in (*bank.failed, *held_bank.failed):
             print(f"left out: {line}")
     optimiser = replace(settings.optimiser, total_steps=settings.max_epochs * max(1, len(batches.batches(0))))

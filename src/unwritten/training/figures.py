@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from unwritten.types import Clip
+from unwritten.wording import counted
 
 mpl.use("Agg", force=False)
 
@@ -71,7 +72,7 @@ def confusions_of_run(run_dir: Path, alphabet: str) -> Figure:
     table = pd.read_parquet(run_dir / "answers.parquet")
     chosen = table[(table["reader"] == "ctc-letters") & (table["modality"] == "av")]
     pairs = list(zip(chosen["truth"].astype(str), chosen["word"].astype(str), strict=True))
-    title = f"ctc-letters, audio and video, {len(pairs)} simulated clips"
+    title = f"ctc-letters, audio and video, {counted(len(pairs), 'simulated clip')}"
     return confusion_figure(letter_confusions(pairs, alphabet), alphabet, title)
 
 
@@ -116,7 +117,9 @@ def parallel_coordinates(
     axes.set_xlim(-0.2, len(places) - 0.4)
     axes.spines[:].set_visible(False)
     counts = [f"{list(states).count(state)} {state}" for state in ("complete", "pruned", "failed") if state in states]
-    axes.set_title(f"{len(known)} trials: {', '.join(counts)}; dark is low loss, grey did not complete", fontsize=10)
+    axes.set_title(
+        f"{counted(len(known), 'trial')}: {', '.join(counts)}; dark is low loss, grey did not complete", fontsize=10
+    )
     return figure
 
 
