@@ -66,7 +66,6 @@ class Realism:
             that it did not train on; 0.5 is chance. One number, and one for each simulated recording left out.
         real_distance, simulated_distance: energy distance of contact frames, mean over bands, in units of 10 dB.
         real_level_db, simulated_level_db: mean level ``[M]`` of contact frames over the floor.
-        real_spread_db, simulated_spread_db: its standard deviation ``[M]``.
     """
 
     real_accuracy: float
@@ -75,8 +74,6 @@ class Realism:
     simulated_distance: FloatArray
     real_level_db: FloatArray
     simulated_level_db: FloatArray
-    real_spread_db: FloatArray
-    simulated_spread_db: FloatArray
 
 
 def shots_of_clip(path: Path | str, least_fit: float = 0.5) -> list[Shot]:
@@ -155,8 +152,6 @@ def compare(shots: Sequence[Shot], severity: str = "measured", draws: int = 10, 
         simulated_distance=np.array([_distance(groups[draw], others[draw]) for draw in range(draws)]),
         real_level_db=10 * contact_real.mean(axis=0),
         simulated_level_db=10 * contact_simulated.mean(axis=0),
-        real_spread_db=10 * contact_real.std(axis=0),
-        simulated_spread_db=10 * contact_simulated.std(axis=0),
     )
 
 

@@ -57,11 +57,6 @@ class Glyph:
         """True when the next letter of a cursive word follows without a lift."""
         return len(self.exit) > 0
 
-    @property
-    def exit_is_high(self) -> bool:
-        """True when the letter is left near the x-height (o, r, v, w), not at the baseline."""
-        return self.joins and bool(self.exit.points[0, 1] > 0.6)
-
 
 def parse_strokes(text: str) -> tuple[Targets, ...]:
     """Strokes from their text; see the module's docstring.

@@ -11,7 +11,6 @@ from pathlib import Path
 from unwritten.errors import UnwrittenError
 from unwritten.types import MODALITIES, STYLES, Answer, Clip, Modality
 
-PUBLISHED_SOURCE = "The Unwritten Benchmark, arXiv 2608.14558 (CVPR 2026 Findings)"
 PUBLISHED_TABLE = Path(__file__).with_name("published.csv")
 
 

@@ -128,11 +128,6 @@ def compare_pairs(
     return [replace(comparison, p_holm=p) for comparison, p in zip(comparisons, corrected, strict=True)]
 
 
-def as_reader_modality(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with ``reader`` as ``reader/modality``, so that modalities can be compared as readers are."""
-    return table.assign(reader=table["reader"] + "/" + table["modality"])
-
-
 def fusion_effects(
     table: pd.DataFrame, settings: IntervalSettings | None = None, margin: float = MARGIN
 ) -> list[FusionEffect]:

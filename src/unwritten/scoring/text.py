@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from unwritten.scoring.compare import Comparison, FusionEffect
+from unwritten.scoring.compare import FusionEffect
 from unwritten.scoring.scores import Score
 
 _MEASURES = ("above chance", "edit", "words", "top-5")
@@ -103,22 +103,6 @@ def format_fusion(effects: Sequence[FusionEffect], fewest: int = 10) -> str:
     ]
     headings = ("reader", "benchmark", "style", "n", "better", "AV minus it", "95 % interval", "bound", "no worse")
     return format_table(headings, rows)
-
-
-def format_comparisons(comparisons: Sequence[Comparison]) -> str:
-    """Paired differences, with p values as Holm corrects them."""
-    rows = [
-        [
-            comparison.first,
-            comparison.second,
-            str(comparison.n),
-            f"{100 * comparison.difference:+.1f}",
-            f"{100 * comparison.low:+.1f} .. {100 * comparison.high:+.1f}",
-            f"{comparison.p_holm:.2g}",
-        ]
-        for comparison in comparisons
-    ]
-    return format_table(("first", "second", "n", "difference", "95 % interval", "p (Holm)"), rows)
 
 
 def _is_word(cell: str) -> bool:

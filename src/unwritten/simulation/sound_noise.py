@@ -40,12 +40,10 @@ class NoiseBank:
     Attributes:
         noise: float32 ``[B, 2^17]``, periodic.
         centre_hz: ``[B]`` middle of each band.
-        edges_hz: ``[B + 1]``.
     """
 
     noise: NDArray[np.float32]
     centre_hz: NDArray[np.float64]
-    edges_hz: NDArray[np.float64]
 
 
 @lru_cache(maxsize=4)
@@ -64,7 +62,7 @@ def noise_bank(sample_rate_hz: int) -> NoiseBank:
         white = np.fft.rfft(random.standard_normal(_BANK_SAMPLES))
         weight = _crossfade(frequency, edges, band)
         noise[band] = np.fft.irfft(white * amplitude * np.sqrt(weight), _BANK_SAMPLES)
-    return NoiseBank(noise, (edges[1:] + edges[:-1]) / 2, edges)
+    return NoiseBank(noise, (edges[1:] + edges[:-1]) / 2)
 
 
 def _crossfade(frequency: FloatArray, edges: FloatArray, band: int) -> FloatArray:
