@@ -36,7 +36,7 @@ def test_a_frame_without_a_tip_is_a_miss() -> None:
 
 
 def test_known_failures_stand_out_in_the_table() -> None:
-    table = markdown([Result("good", 2, 10, 0.95, 1.0, 0.002, 0.9, 0.0), Result("bad", 2, 10, 0.5, 0.0, 1.0, 0.0, 0.0)])
+    table = markdown([Result("good", 2, 10, 0.95, 1.0, 0.002, 0.9), Result("bad", 2, 10, 0.5, 0.0, 1.0, 0.0)])
     good, bad = table.splitlines()[2:]
     assert "| 95.0 % |" in good and "0.20 %" in good
     assert "**50.0 %**" in bad and "| - |" in bad

@@ -36,7 +36,6 @@ class Result:
         visible: share of frames with a tip.
         median: median error of the frames with a tip, as a share of the diagonal; 1 if there are none.
         worst_scene: ``within`` of the worst scene.
-        invented: share of black frames for which a tip is claimed; 0 if there are no black frames.
     """
 
     name: str
@@ -46,7 +45,6 @@ class Result:
     visible: float
     median: float
     worst_scene: float
-    invented: float
 
 
 def error_shares(truth: Track, found: Track) -> FloatArray:
@@ -73,7 +71,7 @@ def measure(condition: Condition, scenes: int, seed: int, detector: bool = False
     from unwritten.simulation.scene import SceneSettings, render
     from unwritten.tracking.tracker import track_frames
 
-    errors, invented, shares = [], [], []
+    errors, shares = [], []
     for number in range(scenes):
         rng = np.random.default_rng([seed, number])
         truth = make_truth(condition, rng)
@@ -83,9 +81,8 @@ def measure(condition: Condition, scenes: int, seed: int, detector: bool = False
         inside = truth.visible & np.all((truth.tip_px >= 0) & (truth.tip_px < truth.size_px), axis=1)
         error = error_shares(truth, found)[inside]
         errors.append(error)
-        invented.append(found.visible[~truth.visible])
         shares.append(float(np.mean(error <= WITHIN)))
-    every, black = np.concatenate(errors), np.concatenate(invented)
+    every = np.concatenate(errors)
     seen = every[np.isfinite(every)]
     return Result(
         condition.name,
@@ -95,7 +92,6 @@ def measure(condition: Condition, scenes: int, seed: int, detector: bool = False
         len(seen) / len(every),
         float(np.median(seen)) if len(seen) else 1.0,
         min(shares),
-        float(black.mean()) if len(black) else 0.0,
     )
 
 
