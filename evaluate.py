@@ -2,8 +2,8 @@
 
 Without arguments the shipped checkpoint and the blind readers read words of simulated writers. The run directory holds
 ``answers.parquet``, ``scores.json``, ``analysis.json``, the composed configuration and the versions of everything.
-A run that was stopped goes on with the same command and the same ``hydra.run.dir=DIR``. ``answers=FILE`` scores stored
-answers again, without any model.
+A run that was stopped goes on with the same command and the same ``hydra.run.dir=DIR``; a directory that holds the
+scores of other settings is refused. ``answers=FILE`` scores stored answers again, without any model.
 """
 
 import sys

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from unwritten import __version__
 from unwritten.errors import UnwrittenError
 
+_DESCRIPTION = "Read the word that a hand writes with a dry pen: from video, from the scratch of the pen, or from both."
+
 COMMANDS: dict[str, str] = {
     "read": "print the word that a clip shows, sounds, or both",
     "track": "follow the tip of the pen and draw the ink that it would leave",
@@ -35,7 +37,7 @@ COMMANDS: dict[str, str] = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; returns the exit status: 0 done, 1 the work could not be done, 2 bad usage."""
     argv = list(sys.argv[1:] if argv is None else argv)
-    parser = argparse.ArgumentParser(prog="unwritten", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="unwritten", description=_DESCRIPTION)
     parser.add_argument("--version", action="version", version=f"unwritten {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     chosen = next((word for word in argv if not word.startswith("-")), None)

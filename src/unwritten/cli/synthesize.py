@@ -25,9 +25,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pause", type=float, default=0.0, metavar="S", help="seconds between letters")
     parser.add_argument("--gap", type=float, default=0.5, metavar="S", help="seconds between the words of a phrase")
     parser.add_argument("--fill", choices=["freeze", "black"], default="freeze", help="what pauses and gaps show")
-    parser.add_argument("--short-side", type=int, default=540, metavar="PX", help="shorter side of clean pictures")
+    parser.add_argument(
+        "--short-side", type=int, default=540, metavar="PX", help="shorter side of clean pictures (default: 540)"
+    )
     parser.add_argument("--fps", type=float, default=0.0, help="frames a second of clean words (default: the letters')")
-    parser.add_argument("--crf", type=int, default=25, help="quality of clean pictures, 0 (best) to 51")
+    parser.add_argument("--crf", type=int, default=25, help="quality of clean pictures, 0 (best) to 51 (default: 25)")
     parser.add_argument("--seed", type=int, default=0, help="of the draw among takes")
     parser.add_argument("--workers", type=int, default=None, metavar="N", help="processes (default: one per core)")
 

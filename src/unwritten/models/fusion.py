@@ -32,7 +32,7 @@ class ModelSettings:
         fused_channels: width of the fused stream.
         dilations: of the blocks of either encoder, in emission frames.
         fused_dilations: of the blocks after fusion.
-        dropout: inside residual blocks.
+        dropout: share of the channels of an item that a residual block leaves out while training.
         fusion: ``early`` (hidden states join, then blocks) or ``late`` (the two heads' logits are weighted and added).
         video_dropout, audio_dropout: probability that the fused stream is denied a modality while training.
     """

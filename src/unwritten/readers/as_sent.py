@@ -1,4 +1,4 @@
-"""The baseline on exactly what multimodal models are sent: a frame a second, and sound as common players read it.
+"""The baseline on the least that multimodal models look at: a frame a second, and sound as common players read it.
 
 If the baseline falls to the floor there, a model's failure may lie in its input and not in the model.
 """
