@@ -1,7 +1,7 @@
 """The table of a benchmark's items: one row each, as ``manifest.parquet`` and ``manifest.csv`` beside the data.
 
 The manifest is written last, so a folder that has one is complete, and it is validated when read. A person may write
-``manifest.csv`` by hand: ``id`` or a file, ``style`` and ``source`` are enough.
+``manifest.csv`` by hand: a file, ``style`` and ``source`` are enough.
 """
 
 from __future__ import annotations

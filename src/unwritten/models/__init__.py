@@ -1,1 +1,1 @@
-"""Encoders, fusion and the Lightning module; knows nothing of files."""
+"""Encoders, fusion and the Lightning module; knows nothing of clips."""

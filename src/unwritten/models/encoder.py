@@ -2,8 +2,8 @@
 
 Emissions come at a quarter of the features' rate: 15 a second leave the quickest hands three frames a letter.
 
-Dilated residual convolutions instead of recurrence: they learn this task several times faster on a CPU and see about
-1.3 s to either side, a letter and its neighbours.
+Dilated residual convolutions instead of recurrence: they learn this task several times faster on a CPU, and see a
+letter and its neighbours: in the base size 2.1 s to either side in pictures, 1.3 s in sound.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class Sample(NamedTuple):
 
 
 def rendered(seed: int) -> Sample:
-    """One scene of half a second in which pen, hand, light, camera and faults are drawn by chance."""
+    """One scene of at most a second in which pen, hand, light, camera and faults are drawn by chance."""
     from unwritten.config import settings_from
     from unwritten.simulation.scene import SceneSettings, render
     from unwritten.tracking.conditions import Condition, make_truth

@@ -24,6 +24,7 @@ from unwritten.tracking.planes import Planes, planes_of_frame, read_planes
 from unwritten.tracking.settings import TrackerSettings
 from unwritten.tracking.view import left_chirality, writing_direction
 from unwritten.types import Frame, Track
+from unwritten.wording import counted
 
 _AGREE = 0.012  # share of the diagonal within which the dark path and the detector mean the same tip
 _SURE, _SURER = 0.6, 0.75  # the detector's usual confidence where no dark path is possible, where a weak one is
@@ -132,7 +133,7 @@ def _nib_track(eye: Eye, learned: LearnedEye | None, first: Planes, settings: Tr
         path = _decide(dark, asked, first, settings)
         if path is None:
             if len(frames):
-                _LOG.warning("%s: no pen found in shot %d (%d frames)", name, number + 1, len(frames))
+                _LOG.warning("%s: no pen found in shot %d (%s)", name, number + 1, counted(len(frames), "frame"))
             continue
         tip[frames], axis[frames], visible[frames], bridged[frames], confidence[frames], reach[frames] = path[:6]
     if settings.calibrated:
