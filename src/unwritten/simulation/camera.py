@@ -26,7 +26,8 @@ class CameraSettings:
         direction_error_rad: standard deviation of the error of the direction of writing.
         shot_rotation_rad: of the further rotation from shot to shot.
         shot_scale_spread: of the logarithm of the further scale from shot to shot: each shot is cropped anew.
-        aspect_spread: of the logarithm of height against width: the camera looks at the paper from the side.
+        aspect_median: median width against height: the camera looks along the lines at a slant, which narrows letters.
+        aspect_spread: of its logarithm.
         shear: standard deviation of the shear.
         perspective: standard deviation of the change of scale per letter height.
         jitter_px: median white error of the tip; its logarithm spreads by 0.5.
@@ -49,10 +50,11 @@ class CameraSettings:
     letter_px: float = 35.0
     letter_px_spread: float = 0.35
     direction_error_rad: float = 0.14
-    shot_rotation_rad: float = 0.06
+    shot_rotation_rad: float = 0.09
     shot_scale_spread: float = 0.18
-    aspect_spread: float = 0.18
-    shear: float = 0.18
+    aspect_median: float = 0.85
+    aspect_spread: float = 0.22
+    shear: float = 0.22
     perspective: float = 0.03
     jitter_px: float = 0.12
     wander_px: float = 0.3
@@ -109,7 +111,7 @@ def _film_and_truth(
     px_per_mm = settings.letter_px * np.exp(rng.normal(0.0, settings.letter_px_spread)) / max(letter_height_mm, 0.1)
     direction_rad = _WRITING_RAD + rng.normal(0.0, 0.1)
     error_rad = rng.normal(0.0, settings.direction_error_rad)
-    aspect = np.exp(rng.normal(0.0, settings.aspect_spread))
+    aspect = settings.aspect_median * np.exp(rng.normal(0.0, settings.aspect_spread))
     shear = rng.normal(0.0, settings.shear)
     # [x right, y up] of the writer to [x right, y down] of the picture: squash and shear, then turn.
     squash = np.array([[np.sqrt(aspect), shear], [0.0, 1.0 / np.sqrt(aspect)]]) * px_per_mm
