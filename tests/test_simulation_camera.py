@@ -19,6 +19,7 @@ QUIET = CameraSettings(
     direction_error_rad=0.0,
     shot_rotation_rad=0.0,
     shot_scale_spread=0.0,
+    aspect_median=1.0,
     aspect_spread=0.0,
     shear=0.0,
     perspective=0.0,

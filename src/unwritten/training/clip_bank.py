@@ -33,6 +33,7 @@ AS_THEY_ARE = replace(
     direction_error_rad=0.0,
     shot_rotation_rad=0.0,
     shot_scale_spread=0.0,
+    aspect_median=1.0,
     aspect_spread=0.0,
     shear=0.0,
     jitter_px=0.0,
@@ -173,6 +174,7 @@ def _joined(
 ) -> Track:
     """One track of all clips, one after the other on the features' clock, seen from slightly elsewhere."""
     rate_hz = features.kinematics.rate_hz
+    # Filmed letters are as narrow as the camera made them: only the spread is for them.
     aspect, shear = np.exp(rng.normal(0.0, camera.aspect_spread)), rng.normal(0.0, camera.shear)
     squash = np.array([[np.sqrt(aspect), 0.0], [shear, 1.0 / np.sqrt(aspect)]])
     turn_rad = rng.normal(0.0, camera.direction_error_rad)
