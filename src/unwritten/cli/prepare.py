@@ -84,12 +84,15 @@ def _prepare(file: _File, features: FeatureSettings, root: Path | None) -> str:
     # The files keep the cores busy; threads within one would only be in each other's way.
     cv2.setNumThreads(1)
     torch.set_num_threads(1)
-    logging.getLogger("unwritten").setLevel(logging.ERROR)
-    path, modality = file
+    logger, (path, modality) = logging.getLogger("unwritten"), file
+    level = logger.level  # of the caller's process, when one works alone
+    logger.setLevel(logging.ERROR)
     try:
         stored_features(path, modality, features, None, Store(root))
     except StoreError:
         raise
     except (UnwrittenError, ValueError) as error:
         return str(error) if str(path) in str(error) else f"{path}: {error}"
+    finally:
+        logger.setLevel(level)
     return ""

@@ -161,16 +161,23 @@ def _decode(path: Path, container: InputContainer, stream: VideoStream) -> Itera
         for frame in frames:
             last_s = frame.time if frame.time is not None else last_s
             yield frame
+    missing_s = _end_s(stream) - last_s - _period_s(stream)
+    lost = f"the last {missing_s:.2f} s are missing" if missing_s > _period_s(stream) else ""
     if faults:
-        missing_s = _end_s(stream) - last_s - _period_s(stream)
         _LOG.warning(
             "%s: %d damaged picture%s passed over, the last good one is at %.2f s%s",
             path,
             faults,
             "" if faults == 1 else "s",
             last_s,
-            f"; the last {missing_s:.2f} s are missing" if missing_s > _period_s(stream) else "",
+            f"; {lost}" if lost else "",
         )
+    elif missing_s > _CUT_OFF_S:
+        _LOG.warning("%s: ends early, the last picture is at %.2f s; %s", path, last_s, lost)
+
+
+_CUT_OFF_S = 0.5
+"""A film that lacks more than this at its end was cut off; a last picture may well stand for a few periods."""
 
 
 def _end_s(stream: VideoStream) -> float:
