@@ -15,6 +15,7 @@ import av.stream
 from av.container import InputContainer
 
 from unwritten.errors import UnwrittenError
+from unwritten.media.mpeg import parse_header
 from unwritten.media.parts import Part
 
 # A playlist under a media name must not make the reader fetch other files or addresses.
@@ -86,13 +87,20 @@ def open_container(path: Path, part: Part | None = None) -> Iterator[InputContai
     stream: IO[bytes] | None = None
     whole = part is None or (part.offset == 0 and part.size == path.stat().st_size)
     try:
-        if whole:
-            # Without "file:" a name like "cursive: above.mp3" is taken for an address of protocol "cursive".
-            container = av.open(f"file:{path}", options=_OPTIONS)
-        else:
+        if not whole:
             assert part is not None
             stream = path.open("rb")
-            container = av.open(ByteRange(stream, part.offset, part.size), mode="r")
+        # Without "file:" a name like "cursive: above.mp3" is taken for an address of protocol "cursive".
+        source = f"file:{path}" if stream is None or part is None else ByteRange(stream, part.offset, part.size)
+        try:
+            container = av.open(source, mode="r", options=_OPTIONS if whole else None)
+        except av.error.InvalidDataError:
+            # Of a few MPEG audio frames FFmpeg's guess at the format is sometimes wrong.
+            if not _has_mpeg_frames(_head(path, part)):
+                raise
+            if stream is not None and part is not None:
+                source = ByteRange(stream, part.offset, part.size)
+            container = av.open(source, mode="r", format="mp3")
     except (av.error.FFmpegError, OSError, ValueError) as error:
         if stream is not None:
             stream.close()
@@ -107,11 +115,21 @@ def open_container(path: Path, part: Part | None = None) -> Iterator[InputContai
             stream.close()
 
 
-def _why_unreadable(path: Path, part: Part | None) -> str:
+def _head(path: Path, part: Part | None) -> bytes:
     offset, size = (part.offset, part.size) if part else (0, path.stat().st_size)
     with path.open("rb") as stream:
         stream.seek(offset)
-        head = stream.read(min(size, 4096))
+        return stream.read(min(size, 4096))
+
+
+def _has_mpeg_frames(head: bytes) -> bool:
+    """Whether bytes begin with two MPEG audio frames, one right after the other."""
+    first = parse_header(head[:4])
+    return first is not None and parse_header(head[first.size : first.size + 4]) is not None
+
+
+def _why_unreadable(path: Path, part: Part | None) -> str:
+    head = _head(path, part)
     if b"ftyp" in head[:16]:
         return "its index (moov) is missing or broken, so the recording was cut off; copy it again or re-export it"
     if head and sum(byte in b"\t\n\r" or 32 <= byte < 127 for byte in head) > 0.97 * len(head):
