@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unwritten.models.encoder import SUBSAMPLING, ResidualBlock, StreamEncoder
+from unwritten.types import Modality
 
 HEADS = ("video", "audio", "av")
 """Names of the emissions, as the modalities that each of them reads."""
@@ -21,7 +22,7 @@ HEADS = ("video", "audio", "av")
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """Size and kind of the network; stored in every checkpoint.
+    """Size and kind of the network; stored in every checkpoint. What a checkpoint does not say is as it is here.
 
     Attributes:
         alphabet: letters of labels 1, 2, ...; label 0 is the blank.
@@ -33,6 +34,8 @@ class ModelSettings:
         dilations: of the blocks of either encoder, in emission frames.
         fused_dilations: of the blocks after fusion.
         dropout: share of the channels of an item that a residual block leaves out while training.
+        gate_reduction: channels of a block over those that its gate squeezes the whole item into; 0 has no gates.
+        guess_halfway: ask either encoder for its letters once already after half of its blocks.
         fusion: ``early`` (hidden states join, then blocks) or ``late`` (the two heads' logits are weighted and added).
         video_dropout, audio_dropout: probability that the fused stream is denied a modality while training.
     """
@@ -47,6 +50,8 @@ class ModelSettings:
     audio_dilations: tuple[int, ...] = (1, 2, 4, 8, 1, 2)
     fused_dilations: tuple[int, ...] = (1, 2)
     dropout: float = 0.1
+    gate_reduction: int = 0
+    guess_halfway: bool = False
     fusion: str = "early"
     video_dropout: float = 0.1
     audio_dropout: float = 0.2
@@ -56,20 +61,38 @@ class ModelSettings:
             raise ValueError(f"fusion must be early or late, not {self.fusion}")
         if len(set(self.alphabet)) != len(self.alphabet) or not self.alphabet:
             raise ValueError("alphabet must hold each letter once")
+        if self.gate_reduction < 0:
+            raise ValueError(f"gate_reduction must be 0 or more, not {self.gate_reduction}")
 
 
 class FusionModel(nn.Module):
-    """Kinematics and spectrogram to three streams of CTC logits."""
+    """Kinematics and spectrogram to three streams of CTC logits.
+
+    Attributes:
+        guessing: modalities whose encoder is asked for its letters halfway.
+    """
 
     def __init__(self, settings: ModelSettings) -> None:
         super().__init__()
         self.settings = settings
         labels = len(settings.alphabet) + 1
         self.video_encoder = StreamEncoder(
-            settings.kinematic_inputs, settings.channels, settings.dilations, settings.dropout
+            settings.kinematic_inputs,
+            settings.channels,
+            settings.dilations,
+            settings.dropout,
+            settings.gate_reduction,
+            labels,
+            settings.guess_halfway,
         )
         self.audio_encoder = StreamEncoder(
-            settings.spectrogram_inputs, settings.audio_channels, settings.audio_dilations, settings.dropout
+            settings.spectrogram_inputs,
+            settings.audio_channels,
+            settings.audio_dilations,
+            settings.dropout,
+            settings.gate_reduction,
+            labels,
+            settings.guess_halfway,
         )
         self.video_head = nn.Linear(settings.channels, labels)
         self.audio_head = nn.Linear(settings.audio_channels, labels)
@@ -78,12 +101,17 @@ class FusionModel(nn.Module):
         if settings.fusion == "early":
             self.join = nn.Linear(settings.channels + settings.audio_channels, settings.fused_channels)
             self.fused_blocks = nn.ModuleList(
-                ResidualBlock(settings.fused_channels, dilation, dropout=settings.dropout)
+                ResidualBlock(settings.fused_channels, dilation, settings.dropout, settings.gate_reduction)
                 for dilation in settings.fused_dilations
             )
             self.fused_head = nn.Linear(settings.fused_channels, labels)
         else:
             self.weights = nn.Parameter(torch.tensor([1.0, 1.0]))
+        encoders: tuple[tuple[Modality, StreamEncoder], ...] = (
+            ("video", self.video_encoder),
+            ("audio", self.audio_encoder),
+        )
+        self.guessing = tuple(modality for modality, encoder in encoders if encoder.guess_after)
 
     def forward(
         self,
@@ -92,7 +120,8 @@ class FusionModel(nn.Module):
         spectrogram: Tensor,
         spectrogram_mask: Tensor,
         lengths: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor]:
+        guesses: bool = False,
+    ) -> tuple[Tensor, ...]:
         """Logits of the video, audio and fused heads.
 
         Args:
@@ -101,15 +130,18 @@ class FusionModel(nn.Module):
             spectrogram: ``[B, T, M]``.
             spectrogram_mask: bool ``[B, T]``.
             lengths: int ``[B]`` frames of each item.
+            guesses: also give what the encoders guess halfway, of which training takes the loss.
 
         Returns:
-            Three tensors ``[B, U, A]`` with U = ceil(T / 4).
+            Three tensors ``[B, U, A]`` with U = ceil(T / 4); with ``guesses`` those of the modalities in ``guessing``
+            after them.
         """
+        halved = self._inside(kinematics, (lengths + 1) // 2, (kinematics.shape[1] - 1) // 2 + 1)
         # ceil(T / 4), written as the convolutions count it, so that exporters can prove both equal.
-        frames = torch.arange((kinematics.shape[1] - 1) // SUBSAMPLING + 1, device=kinematics.device)
-        inside = (frames[None, :] < self.emission_lengths(lengths)[:, None]).unsqueeze(-1).to(kinematics.dtype)
-        video = self.video_encoder(kinematics, kinematics_mask, inside)
-        audio = self.audio_encoder(spectrogram, spectrogram_mask, inside)
+        inside = self._inside(kinematics, self.emission_lengths(lengths), (kinematics.shape[1] - 1) // SUBSAMPLING + 1)
+        video, video_guess = self.video_encoder(kinematics, kinematics_mask, halved, inside)
+        audio, audio_guess = self.audio_encoder(spectrogram, spectrogram_mask, halved, inside)
+        further = tuple(guess for guess in (video_guess, audio_guess) if guesses and guess is not None)
         has_video = kinematics_mask.any(dim=1)
         has_audio = spectrogram_mask.any(dim=1)
         if self.training:
@@ -119,14 +151,19 @@ class FusionModel(nn.Module):
         if self.settings.fusion == "late":
             weights = F.softplus(self.weights)
             fused = weights[0] * video_logits * has_video + weights[1] * audio_logits * has_audio
-            return video_logits, audio_logits, fused
+            return video_logits, audio_logits, fused, *further
         hidden = torch.cat(
             (torch.where(has_video, video, self.no_video), torch.where(has_audio, audio, self.no_audio)), dim=-1
         )
         hidden = self.join(hidden)
         for block in self.fused_blocks:
             hidden = block(hidden, inside)
-        return video_logits, audio_logits, self.fused_head(hidden)
+        return video_logits, audio_logits, self.fused_head(hidden), *further
+
+    @staticmethod
+    def _inside(like: Tensor, lengths: Tensor, frames: int) -> Tensor:
+        """``[B, frames, 1]``, 1 up to each item's length."""
+        return (torch.arange(frames, device=like.device)[None, :] < lengths[:, None]).unsqueeze(-1).to(like.dtype)
 
     @staticmethod
     def emission_lengths(lengths: Tensor) -> Tensor:

@@ -29,6 +29,7 @@ class OptimiserSettings:
         total_steps: steps of the whole schedule; it does not depend on where a run was resumed.
         weight_decay: of AdamW.
         video_weight, audio_weight, av_weight: weights of the three heads' losses.
+        guess_weight: weight of the loss of an encoder's guess halfway, relative to its head's.
     """
 
     learning_rate: float = 2e-3
@@ -39,6 +40,7 @@ class OptimiserSettings:
     video_weight: float = 1.0
     audio_weight: float = 0.5
     av_weight: float = 1.0
+    guess_weight: float = 0.5
 
     def rate_factor(self, step: int) -> float:
         """Learning rate at a step over its peak."""
@@ -89,15 +91,20 @@ class CtcModule(lightning.LightningModule):
         """Vary the sound on the device."""
         return batch.varied()
 
-    def summed_losses(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """CTC loss per letter of each head ``[3]``, summed over the items that have its modality, and their number."""
+    def summed_losses(self, batch: Batch, guesses: bool = False) -> tuple[Tensor, Tensor]:
+        """CTC loss per letter of each head ``[3]``, summed over the items that have its modality, and their number.
+
+        With ``guesses`` those of the network's ``guessing`` encoders come after the heads' ``[3 + G]``.
+        """
         device = batch.kinematics.device
-        logits = self.network(*batch[:4], batch.lengths.to(device, non_blocking=True))
+        logits = self.network(*batch[:4], batch.lengths.to(device, non_blocking=True), guesses)
         frames = FusionModel.emission_lengths(batch.lengths)
         letters = batch.target_lengths.to(device, non_blocking=True)
         video, audio = batch.kinematics_mask.any(dim=1), batch.spectrogram_mask.any(dim=1)
+        has = {"video": video, "audio": audio, "av": video | audio}
+        of_each = [has[name] for name in (*HEADS, *(self.network.guessing if guesses else ()))]
         sums, counts = [], []
-        for stream, present in zip(logits, (video, audio, video | audio), strict=True):
+        for stream, present in zip(logits, of_each, strict=True):
             log_probs = F.log_softmax(stream.float(), dim=-1).transpose(0, 1)
             # Targets as int32 and lengths on the CPU: on CUDA PyTorch then takes cuDNN's kernel for a batch whose items
             # are all as long as it, its own for any other, and never waits for the device.
@@ -116,18 +123,17 @@ class CtcModule(lightning.LightningModule):
 
     def training_step(self, batch: Batch, batch_index: int) -> Tensor:
         """Weighted sum of the three losses, each the mean over the items of all devices together."""
-        sums, counts = self.summed_losses(batch)
+        sums, counts = self.summed_losses(batch, guesses=True)
         devices = self.trainer.world_size
         if devices > 1:
             # Gradients are averaged over devices, which may hold differing numbers of items.
             counts = self.trainer.strategy.reduce(counts, reduce_op="sum")
         means = sums * devices / counts.clamp_min(1.0)
-        losses = dict(zip(HEADS, means, strict=True))
-        total = (
-            self.optimiser.video_weight * losses["video"]
-            + self.optimiser.audio_weight * losses["audio"]
-            + self.optimiser.av_weight * losses["av"]
-        )
+        losses = dict(zip(HEADS, means[: len(HEADS)], strict=True))
+        weights = {name: getattr(self.optimiser, f"{name}_weight") for name in HEADS}
+        total = torch.stack([weights[name] * loss for name, loss in losses.items()]).sum()
+        for modality, loss in zip(self.network.guessing, means[len(HEADS) :], strict=True):
+            total = total + self.optimiser.guess_weight * weights[modality] * loss
         items = len(batch.lengths)
         self.log("train/loss", total, prog_bar=True, batch_size=items, sync_dist=devices > 1)
         self.log_dict({f"train/{name}": loss for name, loss in losses.items()}, batch_size=items, sync_dist=devices > 1)
