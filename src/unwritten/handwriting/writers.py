@@ -149,7 +149,7 @@ class SimulatedWriter:
         if letter not in self._own:
             rng = _generator(self.seed, self.style, f"letter {letter}")
             variants = self._shapes[letter]
-            index = 0 if rng.random() < 0.6 else int(rng.integers(len(variants)))
+            index = 0 if rng.random() < 0.4 else int(rng.integers(len(variants)))
             self._own[letter] = _personal(variants[index], self.hand, self.settings.personal_jitter, rng)
         return self._own[letter]
 
