@@ -13,8 +13,9 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
+from unwritten.benchmarks import load_benchmark
 from unwritten.errors import UsageError
-from unwritten.evaluation import Job, load_benchmark, load_jobs, read_items, stored_tables
+from unwritten.evaluation import Job, load_jobs, read_items, stored_tables
 from unwritten.files import project_root
 from unwritten.readers.log import AnswerLog
 from unwritten.run import record_run, refuse_other_settings

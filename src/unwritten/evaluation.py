@@ -18,6 +18,7 @@ from typing import Any
 import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
+from unwritten.benchmarks import load_benchmark
 from unwritten.config import whole_number
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.readers.base import Reader, failed_answer, not_asked
@@ -32,7 +33,6 @@ from unwritten.scoring.text import format_scores
 from unwritten.types import MODALITIES, Answer, Clip, Modality
 
 PROTOCOLS = ("transfer", "live", "cross-style", "closed")
-BENCHMARKS = ("simulated", "unwritten", "handwriting")
 # What may change when a run goes on: how fast and for how much money a model is asked, not what it is asked.
 _FREE = ("budget_*", *(f"reader.*.{name}" for name in ("limits.*", "budget.*", "store", "dry_run", "check_model")))
 
@@ -95,59 +95,6 @@ def evaluate(config: DictConfig) -> list[Score]:
 def published_nodes(config: DictConfig) -> list[str]:
     """Names of the reader nodes that hold printed tables."""
     return [str(name) for name, node in config.reader.items() if node.get("kind") == "published"]
-
-
-def load_benchmark(node: DictConfig, seed: int = 0) -> list[Clip]:
-    """The items of a benchmark, from its node of the configuration.
-
-    Args:
-        node: ``kind`` and what that kind needs; ``unwritten`` takes ``root``, in ``patterns`` how names are read, in
-            ``truth`` a folder of what was marked on the clips, and with ``letter_shots`` every shot as an item too.
-        seed: of every random choice.
-
-    Raises:
-        UsageError: an unknown kind, or no root where one is needed.
-        UnwrittenError: nothing is there to read.
-    """
-    from unwritten.config import settings_from
-
-    kind = node.get("kind")
-    if kind not in BENCHMARKS:
-        raise UsageError(f"benchmark.kind={kind}: known are {', '.join(BENCHMARKS)}")
-    limit = None if node.get("limit") is None else whole_number(node.limit, "benchmark.limit", least=1)
-    severity = str(node.get("severity") or "measured")
-    if kind == "simulated":
-        from unwritten.simulation.clips import simulated_writers_benchmark
-
-        return simulated_writers_benchmark(limit=limit or 60, seed=seed, severity_name=severity)
-    root = node.get("root")
-    if not root:
-        raise UsageError(f"benchmark={kind} needs benchmark.root=DIR, where its files lie")
-    if kind == "handwriting":
-        from unwritten.simulation.clips import load_handwriting_benchmark
-
-        held_share = float(node.get("held_share") or 0.0)
-        return load_handwriting_benchmark(
-            root, str(node.get("condition") or "live"), limit, severity, seed, held_share=held_share
-        )
-    from unwritten.benchmark import ClipPatterns, find_clips
-
-    clips = find_clips(root, settings_from(ClipPatterns, node.get("patterns"), "benchmark.patterns"))
-    wanted = node.get("sources")
-    if wanted:
-        clips = [clip for clip in clips if clip.source in wanted]
-        if not clips:
-            raise UnwrittenError(f"{root}: holds no clip of source {' or '.join(wanted)}; leave out benchmark.sources")
-    clips = clips[:limit]
-    if node.get("truth"):
-        from unwritten.benchmark.truth import with_truth
-
-        clips = with_truth(clips, node.truth)
-    if node.get("letter_shots"):
-        from unwritten.readers.shots import letter_shots
-
-        clips += letter_shots(clips)
-    return clips
 
 
 def read_all(config: DictConfig, run_dir: Path) -> tuple[pd.DataFrame, Problems]:

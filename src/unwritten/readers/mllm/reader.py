@@ -24,6 +24,7 @@ from unwritten.readers.mllm.provider import CallError, Client, Reply
 from unwritten.readers.mllm.rungs import Baseline
 from unwritten.readers.mllm.store import BudgetSpentError, ReplyStore
 from unwritten.types import Answer, Clip, Modality, State
+from unwritten.wording import counted
 
 _RELAY = (
     "Listen to this recording of a pen as a hand writes one word on paper. Describe what you hear for somebody who can "
@@ -333,7 +334,7 @@ class MllmReader(Composer):
         cost = f"at most ${usd * share:.2f}" if self.setup.prices.known else "cost unknown (no prices)"
         about_it = "about " if step > 1 else ""
         words = [
-            f"{self.name} {modality}: {about_it}{calls} calls for {len(ready)} items",
+            f"{self.name} {modality}: {about_it}{counted(calls, 'call')} for {counted(len(ready), 'item')}",
             f"{about_it}{round(answered * share)} answered already",
             cost,
             f"{about_it}{sent_bytes * share / 1e6:.1f} MB to send",
