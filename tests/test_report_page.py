@@ -142,6 +142,25 @@ def test_two_runs_of_one_reader_are_told_apart(run_dir: Path, tmp_path: Path) ->
     assert "ctc@second" in make_page(results, GallerySettings(items=3, media=False), load)
 
 
+@pytest.mark.parametrize(
+    ("node", "told"),
+    [
+        ("mode: ctc-free", "nothing"),
+        ("mode: ctc-free, decoding: {letter_order: 4}", "which letters follow which in English"),
+        ("mode: ctc-letters, decoding: {letter_order: 4}", "n, which letters follow which in English"),
+        ("mode: ctc-letters, decoding: {letter_order: 4, letter_order_weight: 0.0}", "n"),
+    ],
+)
+def test_a_reader_without_a_list_says_whether_it_knows_how_letters_follow_each_other(
+    run_dir: Path, tmp_path: Path, node: str, told: str
+) -> None:
+    other = Path(shutil.copytree(run_dir, tmp_path / "other"))
+    config = (other / "config.yaml").read_text(encoding="utf-8")
+    assert "mode: ctc-free" in config
+    (other / "config.yaml").write_text(config.replace("mode: ctc-free", node), encoding="utf-8")
+    assert side_information(read_results([other]), 0, "ctc-free") == told
+
+
 def test_the_floor_is_that_of_the_very_items_that_a_reader_was_asked(run_dir: Path) -> None:
     results = read_results([run_dir])
     table = results.runs[0].table

@@ -9,6 +9,7 @@ from unwritten.decoding.decode import Decoded, decode
 from unwritten.decoding.exact_length import BestPath, best_path_of_length, length_log_posterior
 from unwritten.decoding.greedy import greedy
 from unwritten.decoding.in_spans import decode_in_spans, span_log_likelihoods
+from unwritten.decoding.letter_order import LetterOrder, LetterPrior, english_prior
 from unwritten.decoding.lexicon import Lexicon
 from unwritten.decoding.likelihood import word_log_likelihoods
 from unwritten.decoding.over_time import posterior_over_time
@@ -21,10 +22,13 @@ __all__ = [
     "BestPath",
     "Decoded",
     "DecodingSettings",
+    "LetterOrder",
+    "LetterPrior",
     "Lexicon",
     "best_path_of_length",
     "decode",
     "decode_in_spans",
+    "english_prior",
     "greedy",
     "length_log_posterior",
     "letter_spans_s",

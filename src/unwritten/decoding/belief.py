@@ -12,6 +12,7 @@ from unwritten.decoding.alphabet import Alphabet
 from unwritten.decoding.emissions import Emissions
 from unwritten.decoding.exact_length import length_log_posterior, letter_posteriors_of_length
 from unwritten.decoding.expected_ola import letter_weights
+from unwritten.decoding.letter_order import english_prior
 from unwritten.decoding.lexicon import Lexicon
 from unwritten.decoding.likelihood import word_log_likelihoods
 from unwritten.decoding.prefix_search import likeliest_strings, string_log_likelihood
@@ -19,6 +20,8 @@ from unwritten.decoding.settings import DecodingSettings
 from unwritten.errors import UnwrittenError
 
 Candidates = tuple[tuple[str, float], ...]
+LEAST_SHARE = 1e-3
+"""Share of the strings found that makes a string count for expected OLA."""
 
 
 @dataclass(frozen=True)
@@ -179,23 +182,29 @@ def with_open_vocabulary(
 def over_strings(emissions: Emissions, alphabet: Alphabet, n: int | None, settings: DecodingSettings) -> Belief:
     """Belief over all strings of ``n`` letters, or of any number of letters for None; no lexicon.
 
+    Without a letter order the candidates' probabilities are exact, and for a given n so are the weights of expected
+    OLA; without n these are sums over the candidates. With a letter order, prior times probability of every string
+    found is exact too, and its probability is that divided by an estimate of the sum over all strings (exact for what
+    the search reached). The weights are then sums over the strings found that hold ``LEAST_SHARE`` of it or more.
+
     Raises:
-        UnwrittenError: n letters do not fit in the frames.
+        UnwrittenError: n letters do not fit in the frames, or no English word is spelled with the alphabet.
     """
-    strings = likeliest_strings(emissions, n, settings.candidates, settings.search_width)
-    letters = emissions.shape[1] - 1
-    if n is None:
-        log_total, log_evidence = 0.0, 0.0  # the strings of all lengths share the whole probability
-    else:
-        log_total = float(length_log_posterior(emissions, n)[n])
-        log_evidence = log_total - n * math.log(letters)
-    candidates = tuple(
-        (alphabet.decode(labels), math.exp(log_prob - log_total))
-        for labels, log_prob in zip(strings.labels, strings.log_probs, strict=True)
+    prior = english_prior(alphabet, settings.letter_order, settings.letter_order_weight)
+    strings = likeliest_strings(
+        emissions, n, settings.candidates, settings.search_width, prior, LEAST_SHARE if prior else None
     )
-    if n is not None:
+    letters = emissions.shape[1] - 1
+    # Without n the strings of all lengths share the whole probability; with it each has 1 / letters ** n beforehand.
+    log_evidence = strings.log_total - (n or 0) * math.log(letters)
+    posterior = np.exp(np.array(strings.log_joint) - strings.log_total)
+    candidates = tuple(
+        (alphabet.decode(labels), float(probability))
+        for labels, probability in zip(strings.labels[: settings.candidates], posterior, strict=False)
+    )
+    if n is not None and prior is None:
         return Belief(candidates, letter_posteriors_of_length(emissions, n) / max(n, 1), log_evidence)
     weights = np.zeros((max([1, *map(len, strings.labels)]), letters + 1))
-    for labels, log_prob in zip(strings.labels, strings.log_probs, strict=True):
-        weights[np.arange(len(labels)), list(labels)] += math.exp(log_prob) / max(len(labels), 1)
+    for labels, probability in zip(strings.labels, posterior, strict=True):
+        weights[np.arange(len(labels)), list(labels)] += probability / max(len(labels), 1)
     return Belief(candidates, weights, log_evidence)

@@ -11,6 +11,8 @@ from unwritten.decoding.times import TimesMethod
 
 AnswerRule = Literal["likeliest", "expected_ola", "expected_ola_letters"]
 
+LARGEST_ORDER = 5  # of letters: the table of probabilities has (letters + 1) ** order entries
+
 
 @dataclass(frozen=True)
 class DecodingSettings:
@@ -33,6 +35,9 @@ class DecodingSettings:
             the lexicon, is below this.
         letter_times: ``viterbi`` (the likeliest alignment) or ``posterior`` (the mean of all alignments).
         search_width: prefixes of each length that the search without lexicon follows at most.
+        letter_order: letters that are looked at together to say which strings without a lexicon are likely in English,
+            see ``letter_order``; 0 all strings of a length are alike.
+        letter_order_weight: weight of the log probability by ``letter_order``: 0 all alike, 1 as in English words.
     """
 
     alphabet: str = string.ascii_lowercase
@@ -46,6 +51,8 @@ class DecodingSettings:
     unsure_below: float = 0.5
     letter_times: TimesMethod = "viterbi"
     search_width: int = 64
+    letter_order: int = 0
+    letter_order_weight: float = 0.5
 
     def __post_init__(self) -> None:
         for name in ("rate_hz", "temperature"):
@@ -54,6 +61,10 @@ class DecodingSettings:
                 raise ValueError(f"{name} {value}: it must be positive and finite")
         if not (self.frequency_weight >= 0 and math.isfinite(self.frequency_weight)):
             raise ValueError(f"frequency_weight {self.frequency_weight}: it must be 0 or more and finite")
+        if not 0 <= self.letter_order <= LARGEST_ORDER:
+            raise ValueError(f"letter_order {self.letter_order}: it must lie in [0, {LARGEST_ORDER}]; 0 for none")
+        if not (self.letter_order_weight >= 0 and math.isfinite(self.letter_order_weight)):
+            raise ValueError(f"letter_order_weight {self.letter_order_weight}: it must be 0 or more and finite")
         if not 0 <= self.outside_prior < 1:
             raise ValueError(f"outside_prior {self.outside_prior}: it must lie in [0, 1)")
         if self.open_vocabulary and self.outside_prior == 0:

@@ -63,6 +63,9 @@ def _told(node: Mapping[str, Any]) -> str:
             words = _LISTS.get(str(node.get("lexicon")), str(node.get("lexicon")))
             told = ("n, " if node.get("length_known", True) else "") + words
             told += " (flat)" if weight == 0 else " (with frequencies)"
+        if mode != "ctc" and _orders_letters(node.get("decoding")):
+            order = "which letters follow which in English"
+            told = order if mode == "ctc-free" else f"{told}, {order}"
         return told + ("; one frame a second, sound to the first join" if node.get("as_sent") else "")
     if kind == "blind":
         words = str(node.get("words", "english"))
@@ -74,6 +77,14 @@ def _told(node: Mapping[str, Any]) -> str:
         extra = str(rung.get("name") or "media") if isinstance(rung, Mapping) else "media"
         return "n, an English word" + ("" if extra == "media" else f"; given {extra}")
     return "not recorded"
+
+
+def _orders_letters(decoding: object) -> bool:
+    from unwritten.decoding.settings import DecodingSettings
+
+    if not isinstance(decoding, Mapping) or not decoding.get("letter_order"):
+        return False
+    return bool(decoding.get("letter_order_weight", DecodingSettings.letter_order_weight))
 
 
 def percent(value: float | None, digits: int = 1) -> str:
