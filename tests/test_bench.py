@@ -10,11 +10,16 @@ import textwrap
 
 import numpy as np
 import pytest
+from hydra import compose, initialize_config_dir
+from omegaconf import OmegaConf
 
 from unwritten.bench import kinematics_numpy, measures
 from unwritten.bench.__main__ import format_rows, main
+from unwritten.bench.gpu import SHIPPED
+from unwritten.config import settings_from
 from unwritten.features.kinematics import KinematicsSettings, differentiate, kinematic_channels
 from unwritten.files import project_root
+from unwritten.models.fusion import ModelSettings
 
 ROOT = project_root()
 BLOCKED = ("hydra", "omegaconf", "wandb", "mediapipe", "av", "wordfreq", "optuna")
@@ -34,6 +39,12 @@ def test_kinematics_in_numpy_for_a_batch_equal_numbas(settings):
         motion = differentiate(time_s, xy, visible, shot, settings)
         wanted = kinematic_channels(motion, np.interp(motion.time_s, time_s, contact), settings)
         np.testing.assert_allclose(channels, wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_speeds_are_those_of_the_shipped_network():
+    with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
+        node = OmegaConf.to_container(compose("train").model)
+    assert settings_from(ModelSettings, node, "model") == SHIPPED
 
 
 def test_numba_kinematics_are_at_least_three_times_as_fast_as_numpys():

@@ -45,10 +45,10 @@ BRIEF = (
 HERE = {
     "python evaluate.py benchmark=handwriting benchmark.root=letters.npz benchmark.condition=shots"
     " benchmark.held_share=0.1 benchmark.limit=1000"
-    " reader=[ctc,ctc-benchmark,ctc-letters,ctc-free,blind-constant,blind-letters]": FEW,
+    " reader=[ctc,ctc-benchmark,ctc-letters-ordered,ctc-letters,ctc-free,blind-constant,blind-letters]": FEW,
     "python evaluate.py benchmark=handwriting benchmark.root=words_with_hover.npz benchmark.condition=live"
     " benchmark.held_share=0.1 benchmark.limit=1000"
-    " reader=[ctc,ctc-benchmark,ctc-letters,ctc-free,blind-constant,blind-letters]": FEW,
+    " reader=[ctc,ctc-benchmark,ctc-letters-ordered,ctc-letters,ctc-free,blind-constant,blind-letters]": FEW,
     "python evaluate.py benchmark=unwritten benchmark.root=SAMPLES benchmark.letter_shots=true"
     " reader=[ctc-benchmark,ctc]": FEW,
     "unwritten read CLIP": "",

@@ -203,9 +203,8 @@ def simulation(quick: bool) -> list[Row]:
 @contextmanager
 def simulated_training(quick: bool) -> Iterator[tuple]:
     """Data, module and settings of a small training run from simulated writers, in a store of its own."""
-    from unwritten.bench.gpu import QUICK, WORDS
+    from unwritten.bench.gpu import QUICK, SHIPPED, WORDS
     from unwritten.features.store import Store
-    from unwritten.models.fusion import ModelSettings
     from unwritten.training.data import LoaderSettings
     from unwritten.training.handwriting import HandwritingSettings
     from unwritten.training.setup import TrainingSettings, assemble
@@ -214,7 +213,7 @@ def simulated_training(quick: bool) -> Iterator[tuple]:
         max_epochs=2,
         handwriting=HandwritingSettings(simulated_writers={"standard": 1 if quick else 4, "cursive": 1}),
         loader=LoaderSettings(items_per_epoch=48 if quick else 640, validation_items=16, workers=1),
-        model=QUICK.model if quick else ModelSettings(),
+        model=QUICK.model if quick else SHIPPED,
     )
     with tempfile.TemporaryDirectory() as folder:
         words = (WORDS, [1.0] * len(WORDS))
