@@ -54,6 +54,15 @@ def test_the_number_of_letters_binds_the_answer(sample_clips, capsys):
         assert len(json.loads(capsys.readouterr().out)["word"]) == length
 
 
+def test_without_a_list_the_order_of_english_letters_makes_the_word_likelier(sample_clips, capsys):
+    probability = {}
+    for lexicon in ("none", "order"):
+        clip = str(sample_clips / "words/standard/above_muted.mp4")
+        assert main(["read", clip, "--lexicon", lexicon, "--length", "5", "--json"]) == 0
+        probability[lexicon] = dict(json.loads(capsys.readouterr().out)["candidates"]).get("above", 0.0)
+    assert probability["order"] > probability["none"]
+
+
 def black_video(path):
     write_video(path, [np.zeros((48, 64, 3), dtype=np.uint8)] * 30, fps=30)
 

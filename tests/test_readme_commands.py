@@ -53,6 +53,7 @@ HERE = {
     " reader=[ctc-benchmark,ctc]": FEW,
     "unwritten read CLIP": "",
     "unwritten read CLIP --modality video --length 5 --json": "",
+    "unwritten read CLIP --lexicon order": "",
     "unwritten read CLIP --replay replay.mp4": "",
     "unwritten track CLIP -o track.csv --overlay overlay.mp4 --ink ink.png": "",
     "unwritten audit DIR": "--workers 1",

@@ -14,6 +14,7 @@ from unwritten.cli._warnings import held_warnings
 from unwritten.errors import UnwrittenError, UsageError
 
 _LONGEST = 12
+_ORDER = 4  # letters looked at together by --lexicon order
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +25,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--length", type=int, metavar="N", help="number of letters, when it is known; 1 for a letter")
     parser.add_argument(
-        "--lexicon", default="benchmark", metavar="LIST", help="benchmark, english, none, or a file with a word a line"
+        "--lexicon",
+        default="benchmark",
+        metavar="LIST",
+        help="benchmark, english, none (any letters), order (any letters, likelier as they follow in English), "
+        "or a file with a word a line",
     )
     parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="a checkpoint (default: the one shipped)")
     parser.add_argument(
@@ -71,7 +76,11 @@ def run(arguments: argparse.Namespace) -> int:
         tracker = replace(tracker, writing_deg=arguments.rotate)
     with held_warnings():
         recording = record_file(arguments.clip, modality, tracker)
-    settings = DecodingSettings(alphabet=network.alphabet, rate_hz=network.emission_rate_hz)
+    settings = DecodingSettings(
+        alphabet=network.alphabet,
+        rate_hz=network.emission_rate_hz,
+        letter_order=_ORDER if arguments.lexicon == "order" else 0,
+    )
     emissions = network.log_probs(network.features_of(recording), modality)
     try:
         decoded = decode(emissions, settings, lexicon, arguments.length)
@@ -113,7 +122,7 @@ def _lexicon(name: str, length: int | None, alphabet: str):  # type: ignore[no-u
     from unwritten.decoding.lexicon import Lexicon
     from unwritten.readers.ctc import named_lexicon
 
-    if name == "none" or length == 1:
+    if name in ("none", "order") or length == 1:
         return None
     if name == "benchmark" and not 2 <= (length or 0) <= 5:
         words = word_list(settings=WordListSettings(longest=_LONGEST))
@@ -127,5 +136,5 @@ def _lexicon(name: str, length: int | None, alphabet: str):  # type: ignore[no-u
     if name in ("benchmark", "english"):
         return named_lexicon(name, alphabet)
     if not Path(name).is_file():
-        raise UsageError(f"--lexicon {name}: neither benchmark, english or none, nor a file; give one of them")
+        raise UsageError(f"--lexicon {name}: neither benchmark, english, order or none, nor a file; give one of them")
     return Lexicon.build(read_words(name), alphabet=Alphabet(alphabet))

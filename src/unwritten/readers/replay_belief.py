@@ -1,6 +1,7 @@
 """What was read, and how the belief in it grew while the clip went on. U is the number of emission frames, R of words.
 
-A word's probability after some frames is that of the paths that have spelled one of its prefixes so far.
+A word's probability after some frames is that of the paths that have spelled one of its prefixes so far. The emissions
+themselves come from the whole clip: the network looks some seconds ahead, and its gates at all of it.
 """
 
 from __future__ import annotations
