@@ -313,9 +313,9 @@ def test_a_dry_run_asks_nothing_needs_no_key_and_says_what_it_would_cost(clip, t
         line = reader.plan([clip, Clip("silent", word="x")], "audio")  # type: ignore[attr-defined]
         assert not server.asked
         assert not server.other
-    assert "m audio: 1 calls" in line
+    assert "m audio: 1 call " in line
     assert "at most $" in line
-    assert "1 items cannot be asked" in line
+    assert "1 item cannot be asked" in line
 
 
 def test_what_is_wrong_is_said_before_the_first_call(clip, tmp_path, monkeypatch):

@@ -340,7 +340,7 @@ class MllmReader(Composer):
             f"{about_it}{sent_bytes * share / 1e6:.1f} MB to send",
         ]
         if wrong or unread:
-            words.append(f"{len(wrong) + round(unread * share)} items cannot be asked")
+            words.append(f"{counted(len(wrong) + round(unread * share), 'item')} cannot be asked")
         return ", ".join(words) + "; follow-up questions and repeated calls come on top"
 
 
