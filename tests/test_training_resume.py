@@ -94,7 +94,7 @@ def test_trainer_settings_that_are_unknown_or_that_the_machine_lacks_are_bad_usa
         fit(composed(store, "+trainer.epochs=3"), tmp_path)
     if not torch.cuda.is_available():
         with pytest.raises(UsageError, match="trainer: ") as caught:
-            make_trainer(TrainerSettings(accelerator="gpu"), tmp_path, 0, None)
+            make_trainer(TrainerSettings(accelerator="gpu"), tmp_path, 0, ())
         assert "\n" not in str(caught.value)
 
 

@@ -79,7 +79,7 @@ def fit(config: DictConfig, run_dir: Path, callbacks: Sequence[lightning.Callbac
             raise KeyboardInterrupt from stop
         raise
     best = run_dir / "checkpoints" / "best.ckpt"
-    best_loss = checkpoints.best_model_score
+    best_loss = checkpoints[0].best_model_score
     loss = float(best_loss) if best_loss is not None else float("nan")
     if trainer.is_global_zero:
         with whole_file(run_dir / "result.json") as temporary:

@@ -50,23 +50,30 @@ class TrainerSettings:
     threads: int | None = None
 
 
-def best_and_last(run_dir: Path) -> ModelCheckpoint:
-    """Keeps ``checkpoints/best.ckpt`` by the validation loss, and ``checkpoints/last.ckpt`` to go on from."""
-    return ModelCheckpoint(
-        run_dir / "checkpoints",
-        filename="best",
-        monitor="val/loss",
-        save_last=True,
-        enable_version_counter=False,
-        auto_insert_metric_name=False,
+def best_and_last(run_dir: Path) -> tuple[ModelCheckpoint, ModelCheckpoint]:
+    """Keep ``checkpoints/best.ckpt`` by the validation loss, and ``checkpoints/last.ckpt`` to go on from.
+
+    They are two: Lightning's own ``save_last`` leaves out the epochs that are not the best so far. The last comes second,
+    so that it knows which was the best.
+    """
+    best, last = (
+        ModelCheckpoint(
+            run_dir / "checkpoints",
+            filename=name,
+            monitor=monitor,
+            enable_version_counter=False,
+            auto_insert_metric_name=False,
+        )
+        for name, monitor in (("best", "val/loss"), ("last", None))
     )
+    return best, last
 
 
 def make_trainer(
     settings: TrainerSettings,
     run_dir: Path,
     seed: int,
-    checkpoints: ModelCheckpoint,
+    checkpoints: Sequence[ModelCheckpoint],
     loggers: Sequence[Logger] = (),
     callbacks: Sequence[lightning.Callback] = (),
 ) -> lightning.Trainer:
@@ -77,7 +84,7 @@ def make_trainer(
     """
     if settings.threads:
         torch.set_num_threads(int(settings.threads))
-    used: list[lightning.Callback] = [checkpoints, SeedEveryEpoch(seed), TQDMProgressBar(refresh_rate=10), *callbacks]
+    used: list[lightning.Callback] = [*checkpoints, SeedEveryEpoch(seed), TQDMProgressBar(refresh_rate=10), *callbacks]
     if settings.ema_decay:
         used.append(EMAWeightAveraging(decay=float(settings.ema_decay)))
     try:
