@@ -53,8 +53,8 @@ class TrainerSettings:
 def best_and_last(run_dir: Path) -> tuple[ModelCheckpoint, ModelCheckpoint]:
     """Keep ``checkpoints/best.ckpt`` by the validation loss, and ``checkpoints/last.ckpt`` to go on from.
 
-    They are two: Lightning's own ``save_last`` leaves out the epochs that are not the best so far. The last comes second,
-    so that it knows which was the best.
+    They are two: Lightning's own ``save_last`` leaves out the epochs that are not the best so far. The last comes
+    second, so that it knows which was the best.
     """
     best, last = (
         ModelCheckpoint(
