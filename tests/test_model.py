@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from unwritten.models.encoder import WholeItemGate
 from unwritten.models.fusion import FusionModel, ModelSettings
+from unwritten.models.shot_letters import ShotLetters
 
 SMALL = ModelSettings(
     channels=16,
@@ -66,24 +67,41 @@ def test_a_gate_sees_the_whole_item_and_begins_as_none() -> None:
 
 
 @pytest.mark.parametrize("halfway", [True, False])
-def test_guesses_come_after_the_heads_and_only_when_asked_for(halfway: bool) -> None:
+def test_what_only_training_asks_comes_after_the_heads(halfway: bool) -> None:
     made, streams = network(guess_halfway=halfway), inputs(2, 40, [40, 30])
-    plain, asked = made(*streams), made(*streams, guesses=True)
-    assert made.guessing == (("video", "audio") if halfway else ())
-    assert len(plain) == 3 and len(asked) == 3 + len(made.guessing)
+    plain, asked = made(*streams), made(*streams, training_too=True)
+    assert len(plain) == 3 and len(asked) == 3 + 1 + halfway
+    assert asked[3].shape == (2, 10, SMALL.audio_channels)
     for one, other in zip(plain, asked[:3], strict=True):
         assert torch.equal(one, other)
 
 
 def test_a_guess_is_halfway_and_later_blocks_know_it() -> None:
     made, streams = network(), inputs(1, 40, [40])
-    *heads, guess, _ = made(*streams, guesses=True)
+    *heads, _, guess = made(*streams, training_too=True)
     guess.sum().backward()
     blocks = made.video_encoder.blocks
     assert blocks[0].conv.weight.grad is not None and blocks[1].conv.weight.grad is None
     with torch.no_grad():
         made.video_encoder.guess.bias[5] += 20.0
         assert not torch.allclose(made(*streams)[0], heads[0])
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 100), first=st.integers(2, 8), more=st.integers(2, 8))
+def test_a_shot_is_named_from_its_own_frames_alone(seed: int, first: int, more: int) -> None:
+    torch.manual_seed(seed)
+    naming = ShotLetters(channels=12, letters=5)
+    hidden = torch.randn(1, first + more + 3, 12)
+    shots = torch.tensor([[0] * first + [-1] * 3 + [1] * more])
+    both = naming(hidden, shots, 3)
+    order = torch.cat((torch.randperm(first), torch.arange(first, first + more + 3)))
+    torch.testing.assert_close(naming(hidden[:, order], shots, 3)[:2], both[:2], rtol=1e-4, atol=1e-5)
+    changed = hidden.clone()
+    changed[:, first:] += 1.0
+    other = naming(changed, shots, 3)
+    torch.testing.assert_close(other[0], both[0], rtol=1e-4, atol=1e-5)
+    assert not torch.allclose(other[1], both[1])
 
 
 def test_a_setting_that_means_nothing_is_refused() -> None:

@@ -15,7 +15,7 @@ FRAMES = 150
 
 def item(mel: np.ndarray, heard: np.ndarray, change: SoundChange) -> ComposedItem:
     kinematics, known = np.zeros((len(mel), 15), np.float32), np.ones(len(mel), np.bool_)
-    return ComposedItem(kinematics, known, quantise(mel, BANDS), heard, change, "word")
+    return ComposedItem(kinematics, known, quantise(mel, BANDS), heard, change, np.full(len(mel), -1), "word")
 
 
 def unchanged(frames: int) -> SoundChange:

@@ -59,7 +59,9 @@ class Size:
     clips: int
 
 
-SHIPPED = ModelSettings(channels=224, fused_channels=160, gate_reduction=8, guess_halfway=True)
+SHIPPED = ModelSettings(
+    channels=224, audio_dilations=(1, 2, 4, 8, 1, 2, 4, 8), fused_channels=160, gate_reduction=8, guess_halfway=True
+)
 """What conf/model/base.yaml says, for machines without the packages that read it."""
 FULL = Size(24, 6, 4096, SHIPPED, 40, 40)
 QUICK = Size(2, 2, 48, ModelSettings(channels=32, audio_channels=16, fused_channels=32, dilations=(1, 2)), 2, 4)
@@ -168,7 +170,7 @@ def compare(module: CtcModule, batch: LoadedBatch, device: torch.device) -> tupl
     results: dict[str, Any] = {}
     here = moved(batch, module.cpu(), cpu)
     with torch.no_grad():
-        wanted = [logits.float() for logits in module.network(*here[:5])]
+        wanted = [logits.float() for logits in module.network(*here[:4], here.lengths)]
     wanted_losses, wanted_norm = gradients(module, here)
     module.to(other)
     on_device = moved(batch, module, other)
@@ -212,7 +214,7 @@ def step_rate(
 
     def step(batch: Batch) -> int:
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=enabled):
-            sums, counts = module.summed_losses(batch)
+            sums, counts = module.summed_losses(batch, training_too=True)
         optimiser.zero_grad()
         (sums / counts.clamp_min(1.0)).sum().backward()
         torch.nn.utils.clip_grad_norm_(module.parameters(), 1.0)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-_STREAMS = 9
+_STREAMS = 10
 """Tensors of a loaded batch that travel to the device."""
 
 
@@ -17,6 +17,8 @@ class Batch(NamedTuple):
     Attributes:
         kinematics: float32 ``[B, T, K]``; kinematics_mask: bool ``[B, T]``.
         spectrogram: float32 ``[B, T, M]``; spectrogram_mask: bool ``[B, T]``.
+        shots: int64 ``[B, U]`` at each emission frame the place in ``targets`` of the letter that was shot by itself
+            then, -1 elsewhere.
         lengths: int64 ``[B]`` frames of each item, on the CPU.
         targets: int32 ``[L]`` labels of all items, one after the other; target_lengths: int64 ``[B]``; on the CPU.
     """
@@ -25,6 +27,7 @@ class Batch(NamedTuple):
     kinematics_mask: Tensor
     spectrogram: Tensor
     spectrogram_mask: Tensor
+    shots: Tensor
     lengths: Tensor
     targets: Tensor
     target_lengths: Tensor
@@ -36,7 +39,7 @@ class LoadedBatch(NamedTuple):
     Bytes are a quarter of what has to travel, and the arithmetic on every frame and band is the device's.
 
     Attributes:
-        kinematics, kinematics_mask, spectrogram_mask, lengths, targets, target_lengths: as in ``Batch``.
+        kinematics, kinematics_mask, spectrogram_mask, shots, lengths, targets, target_lengths: as in ``Batch``.
         energies: uint8 ``[B, T, M]`` steps from the lowest to the highest log-mel energy.
         bounds: float32 ``[2]`` lowest and highest energy.
         gain: float32 ``[B]`` factor on what is over the floor; tilt: float32 ``[B, M]`` added to it.
@@ -53,6 +56,7 @@ class LoadedBatch(NamedTuple):
     tilt: Tensor
     floor: Tensor
     kept: Tensor
+    shots: Tensor
     lengths: Tensor
     targets: Tensor
     target_lengths: Tensor
@@ -70,4 +74,4 @@ class LoadedBatch(NamedTuple):
         mel = torch.where(mel > 0.0, mel * self.gain[:, None, None] + self.tilt[:, None, :], mel)
         mel = (mel + self.floor[:, :, None]) * self.kept[:, None, :]
         mel = torch.clamp(mel, lowest, highest) * self.spectrogram_mask[:, :, None]
-        return Batch(self.kinematics, self.kinematics_mask, mel, self.spectrogram_mask, *self[_STREAMS:])
+        return Batch(self.kinematics, self.kinematics_mask, mel, self.spectrogram_mask, *self[_STREAMS - 1 :])

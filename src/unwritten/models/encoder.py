@@ -3,7 +3,7 @@
 Emissions come at a quarter of the features' rate: 15 a second leave the quickest hands three frames a letter.
 
 Dilated residual convolutions instead of recurrence: they learn this task several times faster on a CPU, and see a
-letter and its neighbours: in the base size 2.1 s to either side in pictures, 1.3 s in sound. Gates add what the whole
+letter and its neighbours: in the base size 2.1 s to either side. Gates add what the whole
 item has in common.
 """
 

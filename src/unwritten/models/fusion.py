@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unwritten.models.encoder import SUBSAMPLING, ResidualBlock, StreamEncoder
-from unwritten.types import Modality
 
 HEADS = ("video", "audio", "av")
 """Names of the emissions, as the modalities that each of them reads."""
@@ -35,7 +34,8 @@ class ModelSettings:
         fused_dilations: of the blocks after fusion.
         dropout: share of the channels of an item that a residual block leaves out while training.
         gate_reduction: channels of a block over those that its gate squeezes the whole item into; 0 has no gates.
-        guess_halfway: ask either encoder for its letters once already after half of its blocks.
+        guess_halfway: ask the kinematic encoder for its letters once already after half of its blocks. Not the other:
+            asked that, sound learned which letters follow each other, which a list of words knows better.
         fusion: ``early`` (hidden states join, then blocks) or ``late`` (the two heads' logits are weighted and added).
         video_dropout, audio_dropout: probability that the fused stream is denied a modality while training.
     """
@@ -66,11 +66,7 @@ class ModelSettings:
 
 
 class FusionModel(nn.Module):
-    """Kinematics and spectrogram to three streams of CTC logits.
-
-    Attributes:
-        guessing: modalities whose encoder is asked for its letters halfway.
-    """
+    """Kinematics and spectrogram to three streams of CTC logits."""
 
     def __init__(self, settings: ModelSettings) -> None:
         super().__init__()
@@ -92,7 +88,7 @@ class FusionModel(nn.Module):
             settings.dropout,
             settings.gate_reduction,
             labels,
-            settings.guess_halfway,
+            guess_halfway=False,
         )
         self.video_head = nn.Linear(settings.channels, labels)
         self.audio_head = nn.Linear(settings.audio_channels, labels)
@@ -107,11 +103,6 @@ class FusionModel(nn.Module):
             self.fused_head = nn.Linear(settings.fused_channels, labels)
         else:
             self.weights = nn.Parameter(torch.tensor([1.0, 1.0]))
-        encoders: tuple[tuple[Modality, StreamEncoder], ...] = (
-            ("video", self.video_encoder),
-            ("audio", self.audio_encoder),
-        )
-        self.guessing = tuple(modality for modality, encoder in encoders if encoder.guess_after)
 
     def forward(
         self,
@@ -120,7 +111,7 @@ class FusionModel(nn.Module):
         spectrogram: Tensor,
         spectrogram_mask: Tensor,
         lengths: Tensor,
-        guesses: bool = False,
+        training_too: bool = False,
     ) -> tuple[Tensor, ...]:
         """Logits of the video, audio and fused heads.
 
@@ -130,18 +121,18 @@ class FusionModel(nn.Module):
             spectrogram: ``[B, T, M]``.
             spectrogram_mask: bool ``[B, T]``.
             lengths: int ``[B]`` frames of each item.
-            guesses: also give what the encoders guess halfway, of which training takes the loss.
+            training_too: also give what only training asks about.
 
         Returns:
-            Three tensors ``[B, U, A]`` with U = ceil(T / 4); with ``guesses`` those of the modalities in ``guessing``
-            after them.
+            Three tensors ``[B, U, A]`` with U = ceil(T / 4); with ``training_too`` also sound's hidden states
+            ``[B, U, C]`` and, of a network that guesses halfway, the guess ``[B, U, A]``.
         """
         halved = self._inside(kinematics, (lengths + 1) // 2, (kinematics.shape[1] - 1) // 2 + 1)
         # ceil(T / 4), written as the convolutions count it, so that exporters can prove both equal.
         inside = self._inside(kinematics, self.emission_lengths(lengths), (kinematics.shape[1] - 1) // SUBSAMPLING + 1)
         video, video_guess = self.video_encoder(kinematics, kinematics_mask, halved, inside)
-        audio, audio_guess = self.audio_encoder(spectrogram, spectrogram_mask, halved, inside)
-        further = tuple(guess for guess in (video_guess, audio_guess) if guesses and guess is not None)
+        audio, _ = self.audio_encoder(spectrogram, spectrogram_mask, halved, inside)
+        further = (audio, *(() if video_guess is None else (video_guess,))) if training_too else ()
         has_video = kinematics_mask.any(dim=1)
         has_audio = spectrogram_mask.any(dim=1)
         if self.training:

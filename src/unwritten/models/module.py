@@ -16,6 +16,7 @@ from torch.optim import Optimizer
 from unwritten.config import settings_from
 from unwritten.models.batch import Batch, LoadedBatch
 from unwritten.models.fusion import HEADS, FusionModel, ModelSettings
+from unwritten.models.shot_letters import ShotLetters
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class OptimiserSettings:
         total_steps: steps of the whole schedule; it does not depend on where a run was resumed.
         weight_decay: of AdamW.
         video_weight, audio_weight, av_weight: weights of the three heads' losses.
-        guess_weight: weight of the loss of an encoder's guess halfway, relative to its head's.
+        guess_weight: weight of the loss of the guess halfway from video.
+        shot_weight: weight of the loss of naming the letter of a shot from its sound.
     """
 
     learning_rate: float = 2e-3
@@ -41,6 +43,7 @@ class OptimiserSettings:
     audio_weight: float = 0.5
     av_weight: float = 1.0
     guess_weight: float = 0.5
+    shot_weight: float = 1.0
 
     def rate_factor(self, step: int) -> float:
         """Learning rate at a step over its peak."""
@@ -73,6 +76,7 @@ class CtcModule(lightning.LightningModule):
             optimiser = settings_from(OptimiserSettings, optimiser, "optimiser")
         self.optimiser = optimiser
         self.network = FusionModel(model)
+        self.shot_letters = ShotLetters(model.audio_channels, len(model.alphabet)) if optimiser.shot_weight else None
         self.save_hyperparameters(
             {
                 "model": asdict(model),
@@ -91,20 +95,23 @@ class CtcModule(lightning.LightningModule):
         """Vary the sound on the device."""
         return batch.varied()
 
-    def summed_losses(self, batch: Batch, guesses: bool = False) -> tuple[Tensor, Tensor]:
+    def summed_losses(self, batch: Batch, training_too: bool = False) -> tuple[Tensor, Tensor]:
         """CTC loss per letter of each head ``[3]``, summed over the items that have its modality, and their number.
 
-        With ``guesses`` those of the network's ``guessing`` encoders come after the heads' ``[3 + G]``.
+        With ``training_too`` two more after them: that of video's guess halfway, and that of naming the letters of
+        shots from their sound, summed over these letters; nothing of nothing where the module has no such part.
         """
         device = batch.kinematics.device
-        logits = self.network(*batch[:4], batch.lengths.to(device, non_blocking=True), guesses)
+        streams = self.network(*batch[:4], batch.lengths.to(device, non_blocking=True), training_too)
         frames = FusionModel.emission_lengths(batch.lengths)
         letters = batch.target_lengths.to(device, non_blocking=True)
         video, audio = batch.kinematics_mask.any(dim=1), batch.spectrogram_mask.any(dim=1)
-        has = {"video": video, "audio": audio, "av": video | audio}
-        of_each = [has[name] for name in (*HEADS, *(self.network.guessing if guesses else ()))]
+        asked = list(zip(streams, (video, audio, video | audio), strict=False))
+        further = streams[len(HEADS) :]
+        if len(further) > 1:
+            asked.append((further[1], video))
         sums, counts = [], []
-        for stream, present in zip(logits, of_each, strict=True):
+        for stream, present in asked:
             log_probs = F.log_softmax(stream.float(), dim=-1).transpose(0, 1)
             # Targets as int32 and lengths on the CPU: on CUDA PyTorch then takes cuDNN's kernel for a batch whose items
             # are all as long as it, its own for any other, and never waits for the device.
@@ -114,7 +121,26 @@ class CtcModule(lightning.LightningModule):
             weight = present.to(loss.dtype)
             sums.append((loss * weight / letters).sum())
             counts.append(weight.sum())
+        if training_too:
+            nothing = streams[0].new_zeros((), dtype=torch.float32)
+            if len(further) < 2:
+                sums.append(nothing)
+                counts.append(nothing)
+            named = self._name_shots(further[0], batch, audio) if self.shot_letters is not None else (nothing, nothing)
+            sums.append(named[0])
+            counts.append(named[1])
         return torch.stack(sums), torch.stack(counts)
+
+    def _name_shots(self, hidden: Tensor, batch: Batch, audio: Tensor) -> tuple[Tensor, Tensor]:
+        """Cross entropy of the letters of shots that are heard, summed, and their number."""
+        assert self.shot_letters is not None
+        count = len(batch.targets)
+        shots = torch.where(audio[:, None], batch.shots, -1)
+        logits = self.shot_letters(hidden, shots, count)
+        labels = batch.targets.to(hidden.device, non_blocking=True).long() - 1
+        rows = torch.where(shots >= 0, shots, count).flatten()
+        present = logits.new_zeros(count + 1).index_fill(0, rows, 1.0)[:count]
+        return (F.cross_entropy(logits, labels, reduction="none") * present).sum(), present.sum()
 
     def losses(self, batch: Batch) -> dict[str, Tensor]:
         """Mean CTC loss per letter of each head, over the items that have its modality."""
@@ -122,18 +148,17 @@ class CtcModule(lightning.LightningModule):
         return dict(zip(HEADS, sums / counts.clamp_min(1.0), strict=True))
 
     def training_step(self, batch: Batch, batch_index: int) -> Tensor:
-        """Weighted sum of the three losses, each the mean over the items of all devices together."""
-        sums, counts = self.summed_losses(batch, guesses=True)
+        """Weighted sum of the losses, each the mean over the items (or shots) of all devices together."""
+        sums, counts = self.summed_losses(batch, training_too=True)
         devices = self.trainer.world_size
         if devices > 1:
             # Gradients are averaged over devices, which may hold differing numbers of items.
             counts = self.trainer.strategy.reduce(counts, reduce_op="sum")
         means = sums * devices / counts.clamp_min(1.0)
-        losses = dict(zip(HEADS, means[: len(HEADS)], strict=True))
-        weights = {name: getattr(self.optimiser, f"{name}_weight") for name in HEADS}
-        total = torch.stack([weights[name] * loss for name, loss in losses.items()]).sum()
-        for modality, loss in zip(self.network.guessing, means[len(HEADS) :], strict=True):
-            total = total + self.optimiser.guess_weight * weights[modality] * loss
+        wanted = self.optimiser
+        weights = (wanted.video_weight, wanted.audio_weight, wanted.av_weight, wanted.guess_weight, wanted.shot_weight)
+        total = (means * means.new_tensor(weights)).sum()
+        losses = dict(zip((*HEADS, "guess", "shots"), means, strict=True))
         items = len(batch.lengths)
         self.log("train/loss", total, prog_bar=True, batch_size=items, sync_dist=devices > 1)
         self.log_dict({f"train/{name}": loss for name, loss in losses.items()}, batch_size=items, sync_dist=devices > 1)

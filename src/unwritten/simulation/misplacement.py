@@ -1,8 +1,9 @@
-"""Strokes that begin a little off from where the last one ended: how a letter looks when it is drawn for a camera.
+"""Strokes that begin a little off from where the last one ended, or end too late or too soon: a letter without ink.
 
-Tablets show letters in one flow. Hands that draw a single letter stop at its corners and go on from a place that is not
-quite the same: in both public clips of a print ``a`` the stem starts a fifth of the bowl's height above the bowl. N is
-the number of motion samples.
+Tablets show letters in one flow, by hands that see what they write. Hands that draw a single letter with a dry pen stop
+at its corners and go on from a place that is not quite the same, and nothing shows them where a stroke should end: in
+both public clips of a print ``a`` the stem starts a fifth of the bowl's height above the bowl. N is the number of
+motion samples.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unwritten.types import BoolArray, FloatArray, IntArray
+
+_SHORTEST = 20  # samples (0.1 s): anything shorter is no stroke
 
 
 def misplace_strokes(
@@ -52,13 +55,107 @@ def misplace_strokes(
     )
 
 
+def stretch_strokes(
+    xy_mm: FloatArray,
+    pen_down: BoolArray,
+    shot: IntArray,
+    probability: float,
+    spread: float,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Make one stroke of a shot longer or shorter, from where it begins; what follows moves along.
+
+    Args:
+        xy_mm: ``[N, 2]`` motion at ``MOTION_RATE_HZ``.
+        pen_down: ``[N]``.
+        shot: ``[N]``.
+        probability: of a change in each shot.
+        spread: standard deviation of the logarithm of the factor.
+        rng: every choice follows from it.
+
+    Returns:
+        The path with its strokes changed ``[N, 2]``.
+    """
+    shots = int(shot[-1]) + 1
+    draws = rng.random((shots, 2))
+    factors = np.exp(rng.normal(0.0, spread, shots))
+    return _stretch(
+        np.array(xy_mm, dtype=np.float64),
+        np.ascontiguousarray(pen_down, dtype=np.bool_),
+        np.ascontiguousarray(shot, dtype=np.int64),
+        draws,
+        factors,
+        probability,
+    )
+
+
 @numba.njit(cache=True, nogil=True)
-def _misplace(xy, pen_down, shot, draws, shifts, probability, fade_mm):  # type: ignore[no-untyped-def]
+def _stretch(xy, pen_down, shot, draws, factors, probability):  # type: ignore[no-untyped-def]
+    count = len(xy)
+    speed = _travel(xy, shot)
+    begins = np.zeros(count, dtype=np.int64)
+    ends = np.zeros(count, dtype=np.int64)
+    start = 0
+    while start < count:
+        number = shot[start]
+        end = start
+        fastest = 0.0
+        while end < count and shot[end] == number:
+            if pen_down[end]:
+                fastest = max(fastest, speed[end])
+            end += 1
+        if draws[number, 0] < probability:
+            found = 0
+            begin = -1
+            for n in range(start, end):
+                if not pen_down[n]:
+                    begin = -1
+                    continue
+                begin = n if begin < 0 else begin
+                lifts = n + 1 == end or not pen_down[n + 1]
+                if (lifts or _is_corner(speed, n, fastest)) and n - begin >= _SHORTEST:
+                    begins[found], ends[found] = begin, n
+                    found += 1
+                    begin = n
+            if found > 0:
+                chosen = int(draws[number, 1] * found)
+                begin, last = begins[chosen], ends[chosen]
+                more = factors[number] - 1.0
+                x, y = xy[begin, 0], xy[begin, 1]
+                for n in range(begin, last):
+                    xy[n, 0] += more * (xy[n, 0] - x)
+                    xy[n, 1] += more * (xy[n, 1] - y)
+                shift_x, shift_y = more * (xy[last, 0] - x), more * (xy[last, 1] - y)
+                for n in range(last, end):
+                    xy[n, 0] += shift_x
+                    xy[n, 1] += shift_y
+        start = end
+    return xy
+
+
+@numba.njit(cache=True, nogil=True)
+def _travel(xy, shot):  # type: ignore[no-untyped-def]
+    """``[N]`` distance over the eight samples around each, 0 at the ends of shots."""
     count = len(xy)
     speed = np.zeros(count)
     for n in range(4, count - 4):
         if shot[n - 4] == shot[n + 4]:
             speed[n] = np.sqrt((xy[n + 4, 0] - xy[n - 4, 0]) ** 2 + (xy[n + 4, 1] - xy[n - 4, 1]) ** 2)
+    return speed
+
+
+@numba.njit(cache=True, nogil=True)
+def _is_corner(speed, n, fastest):  # type: ignore[no-untyped-def]
+    """Whether the pen is slow at n and slowest thereabouts; needs eight samples to either side."""
+    if n < 8 or n + 8 >= len(speed):
+        return False
+    return speed[n] < 0.25 * fastest and speed[n] <= speed[n - 8] and speed[n] < speed[n + 8]
+
+
+@numba.njit(cache=True, nogil=True)
+def _misplace(xy, pen_down, shot, draws, shifts, probability, fade_mm):  # type: ignore[no-untyped-def]
+    count = len(xy)
+    speed = _travel(xy, shot)
     start = 0
     corners = np.zeros(count, dtype=np.int64)
     while start < count:
@@ -74,8 +171,7 @@ def _misplace(xy, pen_down, shot, draws, shifts, probability, fade_mm):  # type:
         if draws[number, 0] < probability and first >= 0:
             found = 0
             for n in range(first + 20, last - 20):
-                slow = pen_down[n] and speed[n] < 0.25 * fastest
-                if slow and speed[n] <= speed[n - 8] and speed[n] < speed[n + 8]:
+                if pen_down[n] and _is_corner(speed, n, fastest):
                     corners[found] = n
                     found += 1
             if found > 0:

@@ -22,7 +22,7 @@ from unwritten.features.store import Store, StoreError
 from unwritten.parallel import run_jobs
 from unwritten.simulation.camera import CameraSettings
 from unwritten.training.pool import quantise
-from unwritten.training.samples import ComposedItem, PlannedItem, SoundAugmentSettings, sound_change
+from unwritten.training.samples import ComposedItem, PlannedItem, SoundAugmentSettings, letter_shots, sound_change
 from unwritten.types import Clip, FloatArray, Modality, Track
 
 _BEST_FIRST: tuple[Modality, ...] = ("av", "video", "audio")
@@ -155,7 +155,8 @@ def compose_clips(
         heard = np.zeros_like(heard)
     elif draw > 1.0 - sound.audio_only and heard.any():
         kinematics, known = np.zeros_like(kinematics), np.zeros_like(known)
-    return ComposedItem(kinematics, known, energies, heard, change, item.word)
+    shot = letter_shots(item, np.array([len(bank.mel[entry]) for entry in item.entries]), count)
+    return ComposedItem(kinematics, known, energies, heard, change, shot, item.word)
 
 
 def levelled(track: Track) -> FloatArray:

@@ -70,6 +70,8 @@ def collate(items: Sequence[ComposedItem], alphabet: str, bands: SpectrogramSett
     floor = np.zeros((len(items), longest), dtype=np.float32)
     known = np.zeros((len(items), longest), dtype=np.bool_)
     heard = np.zeros((len(items), longest), dtype=np.bool_)
+    shots = np.full((len(items), longest), -1, dtype=np.int64)
+    first = 0
     for row, item in enumerate(items):
         frames = len(item.kinematics)
         kinematics[row, :frames] = item.kinematics
@@ -77,6 +79,8 @@ def collate(items: Sequence[ComposedItem], alphabet: str, bands: SpectrogramSett
         floor[row, :frames] = item.change.floor
         known[row, :frames] = item.kinematics_mask
         heard[row, :frames] = item.spectrogram_mask
+        shots[row, :frames] = np.where(item.shot >= 0, item.shot + first, -1)
+        first += len(item.word)
     labels = [alphabet.index(letter) + 1 for item in items for letter in item.word]
     return LoadedBatch(
         torch.from_numpy(kinematics),
@@ -88,6 +92,7 @@ def collate(items: Sequence[ComposedItem], alphabet: str, bands: SpectrogramSett
         torch.from_numpy(np.stack([item.change.tilt for item in items])),
         torch.from_numpy(floor),
         torch.from_numpy(np.stack([item.change.kept for item in items])),
+        torch.from_numpy(shots[:, ::SUBSAMPLING].copy()),
         torch.tensor([len(item.kinematics) for item in items]),
         torch.tensor(labels, dtype=torch.int32),  # what cuDNN's CTC takes
         torch.tensor([len(item.word) for item in items]),

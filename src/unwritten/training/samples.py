@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from unwritten.features.extract import FeatureSettings, track_features
 from unwritten.features.spectrogram import SpectrogramSettings
 from unwritten.simulation.camera import CameraSettings, film
-from unwritten.simulation.misplacement import misplace_strokes
+from unwritten.simulation.misplacement import misplace_strokes, stretch_strokes
 from unwritten.simulation.motion import MOTION_RATE_HZ, Motion
 from unwritten.simulation.warp import warp
 from unwritten.training.pool import Pool
@@ -34,6 +34,8 @@ class MixSettings:
         style_weights: how often a style is drawn for spelled words and letters, by name; 1 when not named.
         misplaced: probability that a letter filmed alone has a stroke that begins off from where the last one ended.
         misplaced_reach: standard deviation of that shift in letter heights.
+        stretched: probability that a letter filmed alone has a stroke that is too long or too short.
+        stretched_spread: standard deviation of the logarithm of its length over what it should be.
         warp: standard deviation of a smooth change of shape, in letter heights; makes new hands of the corpus's.
         repeat_epoch: every epoch is the first one again, to see whether the network can learn it by heart.
     """
@@ -46,6 +48,8 @@ class MixSettings:
     style_weights: dict[str, float] = field(default_factory=dict)
     misplaced: float = 0.35
     misplaced_reach: float = 0.14
+    stretched: float = 0.0
+    stretched_spread: float = 0.2
     warp: float = 0.0
     repeat_epoch: bool = False
 
@@ -99,13 +103,21 @@ class SoundChange(NamedTuple):
 
 
 class ComposedItem(NamedTuple):
-    """Features of one item: kinematics ``[T, K]``, mask ``[T]``, bytes of energy ``[T, M]``, mask ``[T]``."""
+    """Features of one item.
+
+    Attributes:
+        kinematics: float32 ``[T, K]``; kinematics_mask: bool ``[T]``.
+        energies: bytes ``[T, M]``; spectrogram_mask: bool ``[T]``; change: how they differ from what is stored.
+        shot: int64 ``[T]`` which letter of the word was shot by itself then, -1 in a word that was written in one take.
+        word: what is written.
+    """
 
     kinematics: NDArray[np.float32]
     kinematics_mask: NDArray[np.bool_]
     energies: NDArray[np.uint8]
     spectrogram_mask: NDArray[np.bool_]
     change: SoundChange
+    shot: NDArray[np.int64]
     word: str
 
 
@@ -204,6 +216,8 @@ def compose(
         moved = misplace_strokes(
             motion.xy_mm, motion.pen_down, motion.shot, height_mm, mix.misplaced, mix.misplaced_reach, rng
         )
+        if mix.stretched > 0:
+            moved = stretch_strokes(moved, motion.pen_down, motion.shot, mix.stretched, mix.stretched_spread, rng)
         motion = replace(motion, xy_mm=moved)
     if mix.warp > 0:
         motion = replace(motion, xy_mm=warp(motion.xy_mm, motion.shot, height_mm, mix.warp, rng))
@@ -216,7 +230,23 @@ def compose(
             heard = np.zeros_like(heard)
         elif draw > 1.0 - sound.audio_only:
             kinematics, known = np.zeros_like(kinematics), np.zeros_like(known)
-    return ComposedItem(kinematics, known, energies, heard, change, item.word)
+    samples = pool.starts[np.array(item.entries) + 1] - pool.starts[np.array(item.entries)]
+    shot = letter_shots(item, samples / MOTION_RATE_HZ * features.kinematics.rate_hz, len(kinematics))
+    return ComposedItem(kinematics, known, energies, heard, change, shot, item.word)
+
+
+def letter_shots(item: PlannedItem, lengths: NDArray[np.floating], frames: int) -> NDArray[np.int64]:
+    """Which letter each of so many frames belongs to, -1 where they are not shot one by one.
+
+    Args:
+        item: what is joined.
+        lengths: ``[E]`` frames of each entry.
+        frames: T of the item.
+    """
+    if len(item.entries) != len(item.word):
+        return np.full(frames, -1, dtype=np.int64)
+    ends = np.round(np.cumsum(lengths)).astype(np.int64)
+    return np.minimum(np.searchsorted(ends, np.arange(frames), side="right"), len(ends) - 1)
 
 
 def _joined(item: PlannedItem, pool: Pool) -> Motion:

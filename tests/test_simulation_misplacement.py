@@ -1,0 +1,68 @@
+"""Letters without ink: strokes that begin off their place, or end too late or too soon."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from unwritten.handwriting.corpus import from_strokes
+from unwritten.handwriting.writers import SimulatedWriter
+from unwritten.simulation.misplacement import misplace_strokes, stretch_strokes
+from unwritten.simulation.motion import Motion
+from unwritten.simulation.pen import PenSettings
+from unwritten.simulation.writing import perform_sample
+
+HEIGHT_MM = 4.0
+
+
+def performed(letter: str, seed: int = 0) -> Motion:
+    """A print letter as a simulated writer performs it, with its hover and rest."""
+    corpus = from_strokes([SimulatedWriter(seed, "standard").write_letter(letter, seed)], "simulated")
+    return perform_sample(corpus, 0, HEIGHT_MM, PenSettings(), seed, "standard")
+
+
+def steps(path: np.ndarray) -> np.ndarray:
+    return np.diff(path, axis=0)
+
+
+@settings(max_examples=30, deadline=None)
+@given(letter=st.sampled_from("abdeghkpqt"), seed=st.integers(0, 200), spread=st.floats(0.05, 0.5))
+def test_one_stroke_of_a_shot_is_scaled_and_all_else_moves_as_before(letter: str, seed: int, spread: float) -> None:
+    motion = performed(letter, seed % 3)
+    changed = stretch_strokes(motion.xy_mm, motion.pen_down, motion.shot, 1.0, spread, np.random.default_rng(seed))
+    before, after = steps(motion.xy_mm), steps(changed)
+    moved = np.abs(after - before).max(axis=1) > 1e-9
+    assert moved.any() and not moved.all()
+    first, last = np.flatnonzero(moved)[[0, -1]]
+    stroke = slice(first, last + 1)
+    assert motion.pen_down[first : last + 2].all()
+    factor = np.abs(after[stroke]).sum() / np.abs(before[stroke]).sum()
+    np.testing.assert_allclose(after[stroke], factor * before[stroke], atol=1e-9)
+    assert factor != pytest.approx(1.0)
+
+
+def test_shots_draw_by_themselves_and_nothing_moves_without_a_draw() -> None:
+    one = performed("a")
+    count, shots = len(one), 60
+    xy, down = np.tile(one.xy_mm, (shots, 1)), np.tile(one.pen_down, shots)
+    shot = np.repeat(np.arange(shots), count)
+    for change in (
+        lambda share, rng: stretch_strokes(xy, down, shot, share, 0.2, rng),
+        lambda share, rng: misplace_strokes(xy, down, shot, HEIGHT_MM, share, 0.14, rng),
+    ):
+        np.testing.assert_array_equal(change(0.0, np.random.default_rng(0)), xy)
+        parts = change(0.4, np.random.default_rng(0)).reshape(shots, count, 2)
+        touched = np.array([not np.array_equal(part, one.xy_mm) for part in parts])
+        assert 0.2 < touched.mean() < 0.6
+        distinct = {part.tobytes() for part in parts[touched]}
+        assert len(distinct) == touched.sum()
+
+
+def test_a_motion_without_a_stroke_stays_as_it_is() -> None:
+    xy, shot = np.cumsum(np.ones((200, 2)), axis=0), np.zeros(200, dtype=np.int64)
+    nowhere = np.zeros(200, dtype=bool)
+    rng = np.random.default_rng(0)
+    np.testing.assert_array_equal(stretch_strokes(xy, nowhere, shot, 1.0, 0.3, rng), xy)
+    np.testing.assert_array_equal(misplace_strokes(xy, nowhere, shot, HEIGHT_MM, 1.0, 0.14, rng), xy)
