@@ -18,6 +18,7 @@ ABLATIONS = (
     "no_contact",
     "no_modality_dropout",
     "no_rotation",
+    "no_shot_letters",
     "no_shot_marks",
     "scale_per_shot",
     "video_only",
@@ -58,6 +59,8 @@ def test_it_trains_and_its_checkpoint_says_so(name, tmp_path, store):
     assert features.kinematics.contact == (name not in ("no_contact", "mediapipe_ctc"))
     assert (model.fusion == "late") == (name == "late_fusion")
     assert (model.audio_dropout == 0.0) == (name == "no_modality_dropout")
+    trained = torch.load(tmp_path / "checkpoints" / "best.ckpt", weights_only=True)["state_dict"]
+    assert any(key.startswith("shot_letters.") for key in trained) == (name != "no_shot_letters")
     assert (loaded.about["simulation"] == "mediapipe") == (name == "mediapipe_ctc")
 
 

@@ -3,11 +3,20 @@
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from unwritten.features.spectrogram import SpectrogramSettings
 from unwritten.training.data import collate
 from unwritten.training.pool import quantise
-from unwritten.training.samples import ComposedItem, SoundAugmentSettings, SoundChange, sound_change
+from unwritten.training.samples import (
+    ComposedItem,
+    PlannedItem,
+    SoundAugmentSettings,
+    SoundChange,
+    letter_shots,
+    sound_change,
+)
 
 BANDS = SpectrogramSettings()
 FRAMES = 150
@@ -65,3 +74,24 @@ def test_items_of_one_batch_keep_their_own_changes(mel: np.ndarray) -> None:
         torch.testing.assert_close(together[row], collate([one], alphabet, BANDS).varied().spectrogram[0])
         assert (together[row][:, ~torch.from_numpy(one.change.kept)] == 0).all()
     assert not torch.equal(together[0], together[1])
+
+
+@given(lengths=st.lists(st.floats(1.0, 90.0), min_size=1, max_size=6), cut=st.integers(0, 5))
+def test_frames_of_a_spelled_word_belong_to_its_letters_in_order(lengths: list[float], cut: int) -> None:
+    item = PlannedItem(tuple(range(len(lengths))), "letter"[: len(lengths)], 0)
+    frames = int(sum(lengths)) + 1 - min(cut, int(sum(lengths)))
+    shot = letter_shots(item, np.array(lengths), frames)
+    assert (np.diff(shot) >= 0).all() and shot[0] == 0 and shot[-1] < len(lengths)
+    for number, end in enumerate(np.cumsum(lengths)):
+        count = (shot <= number).sum()
+        assert abs(count - min(frames, end)) <= 1.0 or number == len(lengths) - 1
+
+
+def test_frames_of_a_word_in_one_take_belong_to_no_letter_and_shots_count_through_a_batch() -> None:
+    assert (letter_shots(PlannedItem((3,), "word", 0), np.array([50.0]), 50) == -1).all()
+    one = item(np.zeros((64, BANDS.n_mels), np.float32), np.ones(64, np.bool_), unchanged(64))
+    spelled = one._replace(shot=np.repeat(np.arange(4), 16))
+    batch = collate([spelled, one, spelled], "abcdefghijklmnopqrstuvwxyz", BANDS)
+    found = [sorted(set(row.tolist())) for row in batch.shots]
+    assert found == [[0, 1, 2, 3], [-1], [8, 9, 10, 11]]
+    assert batch.shots.shape == (3, 16)

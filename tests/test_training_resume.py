@@ -214,9 +214,9 @@ def test_a_device_without_an_item_of_its_own_counts_for_nothing(data):
     batch = lonely[(0, 0)]
     assert not batch.kinematics_mask.any()
     assert not batch.spectrogram_mask.any()
-    sums, counts = module(kinematic_inputs=batch.kinematics.shape[2]).summed_losses(batch.varied())
-    assert counts.tolist() == [0, 0, 0]
-    assert sums.tolist() == [0, 0, 0]
+    sums, counts = module(kinematic_inputs=batch.kinematics.shape[2]).summed_losses(batch.varied(), training_too=True)
+    assert counts.tolist() == [0] * 5
+    assert sums.tolist() == [0] * 5
 
 
 def test_the_ctc_loss_takes_targets_as_cudnn_wants_them_and_stays_the_same(data):
@@ -228,10 +228,25 @@ def test_the_ctc_loss_takes_targets_as_cudnn_wants_them_and_stays_the_same(data)
     torch.testing.assert_close(mine.summed_losses(batch.varied()), mine.summed_losses(wide.varied()), rtol=0, atol=0)
 
 
+def test_every_letter_that_is_shot_by_itself_and_heard_is_asked_for(data):
+    batch = data.training.part(0, 1)[(0, 0)].varied()
+    plan = [data.training._plan[n] for n in data.training.batches(0)[0]]
+    alone = sum(len(item.word) for item in plan if len(item.entries) == len(item.word))
+    assert alone > 0
+    mine = module(kinematic_inputs=batch.kinematics.shape[2])
+    sums, counts = mine.summed_losses(batch, training_too=True)
+    assert counts[4] == alone and sums[4] > 0
+    sums[4].backward()
+    assert mine.network.audio_encoder.stem.weight.grad.abs().sum() > 0
+    assert mine.network.video_encoder.stem.weight.grad is None or not mine.network.video_encoder.stem.weight.grad.any()
+    silent = batch._replace(spectrogram_mask=torch.zeros_like(batch.spectrogram_mask))
+    assert mine.summed_losses(silent, training_too=True)[1][4] == 0
+
+
 def test_only_the_streams_travel_to_the_device(data):
     batch = data.training.part(0, 1)[(0, 0)]
     moved = module().transfer_batch_to_device(batch, torch.device("meta"), 0)
-    assert [tensor.device.type for tensor in moved] == ["meta"] * 9 + ["cpu"] * 3
+    assert [tensor.device.type for tensor in moved] == ["meta"] * 10 + ["cpu"] * 3
 
 
 def test_a_fused_optimiser_is_clipped_in_bf16(tmp_path, store, monkeypatch):
