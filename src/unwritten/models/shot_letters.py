@@ -1,9 +1,10 @@
 """Which letter a shot holds, asked of all its frames together: what teaches the ear of the network.
 
-CTC has to find where a letter is before it can learn which one it is. Sound says so little about either that CTC alone
-comes to name a fifth of single letters where a classifier of whole shots, with the same encoder, names three tenths in
-a hundredth of the items. Where letters were shot one by one it is known which frames are whose, so while training the
-encoder is asked that as well. B is the batch, U emission frames, C channels, L letters of the batch in all.
+CTC has to find where a letter is before it can learn which one it is, and sound says little about either: CTC alone
+came to name 21 % of unseen writers' single letters where a classifier of whole shots, with the same encoder, named 32 %
+after an eighth as many letters. Where letters were shot one by one it is known which frames are whose, so while
+training the encoder is asked that as well. B is the batch, U emission frames, C channels, L letters of the batch in
+all.
 """
 
 from __future__ import annotations
