@@ -61,6 +61,9 @@ def test_a_new_run_dir_has_nothing_to_go_on_from_and_a_like_checkpoint_is_taken(
 
 def test_a_checkpoint_of_another_architecture_names_what_differs(tmp_path):
     saved(tmp_path)
+    deaf = CtcModule(module().hparams["model"], {"shot_weight": 0.0})
+    with pytest.raises(UnwrittenError, match=r"trained with optimiser\.shot_weight=1\.0, this run has 0\.0"):
+        last_checkpoint(tmp_path, deaf)
     with pytest.raises(
         UnwrittenError, match=r"last\.ckpt: was trained with model\.channels=8, this run has 16"
     ) as caught:
@@ -108,6 +111,52 @@ def test_a_config_key_that_does_not_exist_exits_with_2_and_one_line(override):
         composed(override)
 
     assert command_line("train.py", main) == 2
+
+
+@pytest.mark.parametrize(
+    ("override", "named"),
+    [
+        ("data.mix.stretched_spread=-0.1", "stretched_spread=-0.1"),
+        ("data.mix.spelled=3", "spelled=3"),
+        ("data.mix.longest_spelled=1", "longest_spelled=1"),
+        ("data.augment.gain=-1", "gain=-1"),
+        ("data.loader.workers=-1", "workers=-1"),
+        ("data.loader.items_per_epoch=0", "items_per_epoch=0"),
+        ("data.loader.validation_items=0", "validation_items=0"),
+        ("data.loader.max_frames=0", "max_frames=0"),
+        ("data.loader.longest_s=0.1", r"data\.loader\.longest_s=0\.1: no item"),
+        ("data.validation_share=1", "validation_share=1"),
+        ("model.channels=0", "channels=0"),
+        ("model.dropout=2", "dropout=2"),
+        ("model.dilations=[]", "dilations"),
+        ("model.alphabet=abc", r"model\.alphabet=abc: the handwriting also holds d"),
+        ("optimiser.learning_rate=-1", "learning_rate=-1"),
+        ("optimiser.shot_weight=null", "shot_weight=None"),
+        ("trainer.threads=-1", "threads=-1"),
+        ("trainer.ema_decay=2", "ema_decay=2"),
+        ("trainer.accelerator=tpu", "trainer: "),
+        ("score_items=abc", "score_items=abc"),
+        ("processes=0", "processes=0"),
+        ("logger.kind=paper", r"logger\.kind=paper"),
+        ("data.corpora=missing.npz", r"missing\.npz: is not there"),
+    ],
+)
+def test_a_value_that_means_nothing_is_one_line_before_anything_is_written(tmp_path, store, override, named):
+    with pytest.raises(UnwrittenError, match=named) as caught:
+        fit(composed(store, override), tmp_path)
+    assert "\n" not in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_that_is_gone_on_with_under_other_settings_is_refused_and_stays_as_it_is(tmp_path, store):
+    run = (store, "trainer.max_epochs=1", "data.loader.items_per_epoch=6", "data.loader.validation_items=2")
+    fit(composed(*run), tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for override, named in (("seed=5", "seed"), ("optimiser.shot_weight=0", r"optimiser\.shot_weight")):
+        with pytest.raises(UsageError, match=rf"last\.ckpt of a run with other settings \({named}\)"):
+            fit(composed(*run, override), tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    fit(composed(*run, "processes=1", "data.loader.workers=0"), tmp_path)
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from omegaconf import DictConfig
 
-from unwritten.config import settings_from, whole_number
+from unwritten.config import real_number, settings_from, whole_number
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.types import Clip
 
@@ -38,7 +38,7 @@ def load_benchmark(node: DictConfig, seed: int = 0) -> list[Clip]:
     if kind == "handwriting":
         from unwritten.simulation.clips import load_handwriting_benchmark
 
-        held_share = float(node.get("held_share") or 0.0)
+        held_share = real_number(node.get("held_share") or 0.0, "benchmark.held_share", high=1.0)
         return load_handwriting_benchmark(
             root, str(node.get("condition") or "live"), limit, severity, seed, held_share=held_share
         )

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from omegaconf import DictConfig
 
 Settings = TypeVar("Settings")
+INFINITE = float("inf")
+"""No upper bound."""
 
 
 def settings_from(cls: type[Settings], node: DictConfig | Mapping[str, Any] | None, where: str = "config") -> Settings:
@@ -37,6 +39,37 @@ def settings_from(cls: type[Settings], node: DictConfig | Mapping[str, Any] | No
         return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
     except (TypeError, ValueError) as error:
         raise UsageError(f"{where}: {error}") from error
+
+
+def bounded(settings: object, **bounds: tuple[float, float]) -> None:
+    """Refuse numbers of a dataclass of settings that lie outside their bounds, both included.
+
+    Raises:
+        ValueError: one does, or is none.
+    """
+    for name, (low, high) in bounds.items():
+        value = getattr(settings, name)
+        if not _lies_in(value, low, high):
+            raise ValueError(f"{name}={value}: give {_wanted(low, high)}")
+
+
+def real_number(value: Any, where: str, low: float = 0.0, high: float = INFINITE) -> float:
+    """The value as a number from ``low`` to ``high``.
+
+    Raises:
+        UsageError: it is none, or lies outside.
+    """
+    if not _lies_in(value, low, high):
+        raise UsageError(f"{where}={value}: give {_wanted(low, high)}")
+    return float(value)
+
+
+def _lies_in(value: Any, low: float, high: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
+
+
+def _wanted(low: float, high: float) -> str:
+    return f"{low:g} or more" if high == INFINITE else f"a number from {low:g} to {high:g}"
 
 
 def whole_number(value: Any, where: str, least: int = 0) -> int:

@@ -18,8 +18,9 @@ from typing import Any
 import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
+from unwritten.benchmark.words import word_list
 from unwritten.benchmarks import load_benchmark
-from unwritten.config import whole_number
+from unwritten.config import real_number, whole_number
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.readers.base import Reader, failed_answer, not_asked
 from unwritten.readers.load import load_published, load_reader
@@ -60,7 +61,14 @@ def evaluate(config: DictConfig) -> list[Score]:
 
     run_dir = Path(HydraConfig.get().runtime.output_dir)
     refuse_other_settings(config, run_dir, "scores.json", _FREE)
+    whole_number(config.seed, "seed")
     intervals = settings_from(IntervalSettings, config.intervals, "intervals")
+    margin = real_number(config.fusion_margin, "fusion_margin", high=1.0)
+    lists = [config.snap] if isinstance(config.snap, str) else list(config.snap or ())
+    for name in lists:
+        word_list(str(name))  # what is no list is said before anything is read
+    if not config.get("reader"):
+        raise UsageError("reader=[]: name at least one reader")
     published = load_published(config.reader)
     if config.answers:
         table, problems = stored_tables(config.answers)
@@ -70,7 +78,7 @@ def evaluate(config: DictConfig) -> list[Score]:
         table, problems = read_all(config, run_dir)
     record_run(config, run_dir)
     if not table.empty:
-        for name in config.snap:
+        for name in lists:
             table = with_snapped(table, str(name))
         write_answers(table, run_dir / "answers.parquet")
     scores = [] if table.empty else score_table(table, intervals)
@@ -78,9 +86,9 @@ def evaluate(config: DictConfig) -> list[Score]:
     write_scores(printed, run_dir / "scores.json")
     print(format_scores(printed))
     if not table.empty:
-        analysis = analyse(table, problems, intervals, float(config.fusion_margin), scores)
+        analysis = analyse(table, problems, intervals, margin, scores)
         write_analysis(analysis, run_dir / "analysis.json")
-        print(format_analysis(analysis, table, float(config.fusion_margin)), end="")
+        print(format_analysis(analysis, table, margin), end="")
     sys.stdout.flush()
     for line in problems.lines():
         print(f"evaluate.py: {line}", file=sys.stderr)
@@ -107,8 +115,6 @@ def read_all(config: DictConfig, run_dir: Path) -> tuple[pd.DataFrame, Problems]
     if modality is not None and modality not in MODALITIES:
         raise UsageError(f"modality={modality}: known are {', '.join(MODALITIES)}")
     seed = whole_number(config.seed, "seed")
-    if not config.reader:
-        raise UsageError("reader=[]: name at least one reader")
     jobs = load_jobs(config)  # first: it is quick, and what is wrong with it shows before the benchmark is made
     clips = load_benchmark(config.benchmark, seed)
     for line in not_asked([job.reader for job in jobs], clips, modality):
@@ -248,7 +254,6 @@ def with_snapped(table: pd.DataFrame, name: str) -> pd.DataFrame:
     Raises:
         UsageError: no list has this name.
     """
-    from unwritten.benchmark.words import word_list
     from unwritten.scoring.side_information import snapped
 
     words = word_list(name)

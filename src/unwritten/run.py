@@ -40,7 +40,7 @@ def refuse_other_settings(config: DictConfig, run_dir: Path | str, result: str, 
     Args:
         config: of the run that begins.
         run_dir: where it is to write.
-        result: file that only a run that came to its end has left there.
+        result: file that tells that a run has left something there: its end, or a checkpoint to go on from.
         free: patterns of the settings, such as ``reader.*.limits.*``, that change no result.
 
     Raises:

@@ -240,7 +240,7 @@ def train(
 ) -> tuple[lightning.Trainer, float]:
     """Fit or resume; gives the trainer and the best validation loss."""
     checkpoints = best_and_last(run_dir)
-    trainer = make_trainer(trainer_settings, run_dir, settings.seed, checkpoints, (), callbacks)
+    trainer = make_trainer(trainer_settings, run_dir, settings.seed, checkpoints, callbacks)
     trainer.fit(module, data, ckpt_path=last_checkpoint(run_dir, module), weights_only=True)
     score = checkpoints[0].best_model_score
     return trainer, float(score) if score is not None else float("nan")

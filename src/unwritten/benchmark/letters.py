@@ -60,6 +60,9 @@ class ClipPatterns:
     manifest: bool = True
 
     def __post_init__(self) -> None:
+        for name in ("modalities", "marks", "folders", "writers"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise ValueError(f"{name}: give names with values, as in {{{name}: {{NAME: VALUE}}}}")
         unknown = sorted(set(self.modalities) - set(MODALITIES))
         if unknown:
             raise ValueError(f"modalities: {unknown[0]!r} is not one of {', '.join(MODALITIES)}")

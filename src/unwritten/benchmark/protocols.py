@@ -21,6 +21,7 @@ from typing import Literal, get_args
 
 from unwritten.benchmark.splits import SplitSettings, crossing_groups, split
 from unwritten.benchmark.words import letters_of
+from unwritten.config import INFINITE, bounded
 from unwritten.errors import UnwrittenError
 from unwritten.types import Clip
 
@@ -66,6 +67,7 @@ class ProtocolSettings:
             raise ValueError(f"balance: {unknown[0]!r} is not one of {', '.join(ATTRIBUTES)}")
         if not 0 < self.test < 1 or not 0 <= self.validation < 1 - self.test:
             raise ValueError(f"test, validation: {self.test} and {self.validation} leave no training part")
+        bounded(self, tolerance=(0.0, INFINITE), time_limit_s=(0.0, INFINITE), seed=(0, INFINITE))
 
 
 @dataclass(frozen=True)

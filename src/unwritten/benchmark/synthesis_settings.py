@@ -51,8 +51,10 @@ class SynthesisSettings:
             raise ValueError("count, takes: count is 0 (all) or more, takes 1 or more")
         if not (0 <= self.pause_s <= 60 and 0 <= self.gap_s <= 60):
             raise ValueError("pause_s, gap_s: between 0 and 60 seconds")
-        if self.short_side_px < 16 or self.short_side_px % 2 or not 0 <= self.crf <= 51 or self.rate_hz < 0:
-            raise ValueError("short_side_px is even and at least 16, crf 0 to 51, rate_hz not negative")
+        if self.short_side_px < 16 or self.short_side_px % 2 or not 0 <= self.crf <= 51:
+            raise ValueError("short_side_px is even and at least 16, crf 0 to 51")
+        if not 0 <= self.rate_hz <= 1000:
+            raise ValueError("rate_hz: from 0 (as the letters have it) to 1000 frames a second")
         if self.mode == "published" and (self.pause_s or self.rate_hz):
             raise ValueError("pause_s, rate_hz: published words have neither pauses nor a rate of their own")
 

@@ -6,12 +6,12 @@ does not break the others.
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import sys
 from collections.abc import Sequence
 
 from unwritten import __version__
+from unwritten.cli._arguments import OneLineParser
 from unwritten.errors import UnwrittenError
 
 _DESCRIPTION = "Read the word that a hand writes with a dry pen: from video, from the scratch of the pen, or from both."
@@ -37,7 +37,7 @@ COMMANDS: dict[str, str] = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; returns the exit status: 0 done, 1 the work could not be done, 2 bad usage."""
     argv = list(sys.argv[1:] if argv is None else argv)
-    parser = argparse.ArgumentParser(prog="unwritten", description=_DESCRIPTION)
+    parser = OneLineParser(prog="unwritten", description=_DESCRIPTION)
     parser.add_argument("--version", action="version", version=f"unwritten {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     chosen = next((word for word in argv if not word.startswith("-")), None)

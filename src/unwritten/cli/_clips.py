@@ -33,9 +33,11 @@ def patterns(arguments: argparse.Namespace) -> ClipPatterns:
 
         try:
             node = OmegaConf.load(arguments.patterns)
-        except (OSError, yaml.YAMLError) as error:
+        except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
             raise UsageError(f"{arguments.patterns}: cannot be read as YAML ({reason})") from error
+        if not OmegaConf.is_dict(node):
+            raise UsageError(f"{arguments.patterns}: holds no settings by name; write NAME: VALUE lines")
         node = node.get("patterns", node)
     if arguments.fold_case:
         node = {**node, "fold_case": True}

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from unwritten.cli._arguments import at_least_one
 from unwritten.wording import counted
 
 
@@ -19,7 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, help="folder that holds the clips, at any depth")
     parser.add_argument("--json", action="store_true", help='print a list of {"file", "kind", "detail"} instead')
     parser.add_argument("--headers", action="store_true", help="do not decode pictures: faster, finds less")
-    parser.add_argument("--workers", type=int, default=None, metavar="N", help="processes (default: one per core)")
+    parser.add_argument(
+        "--workers", type=at_least_one, default=None, metavar="N", help="processes (default: one per core)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
+from unwritten.cli._arguments import not_negative
 from unwritten.cli._clips import add_folder, patterns
 from unwritten.errors import UsageError
 from unwritten.types import MODALITIES
@@ -20,7 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="folder for the manifest")
     parser.add_argument("--files", type=int, default=default.files, metavar="N", help="how many (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=default.seed, help="which sample is drawn (default: %(default)s)")
+    parser.add_argument(
+        "--seed", type=not_negative, default=default.seed, help="which sample is drawn (default: %(default)s)"
+    )
     parser.add_argument("--sources", nargs="+", default=list(default.sources), choices=("synthetic", "live"))
     parser.add_argument("--styles", nargs="+", default=[], help="default: all that are there")
     parser.add_argument("--lengths", nargs="+", type=int, default=list(default.lengths), metavar="N")

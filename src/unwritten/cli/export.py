@@ -54,6 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
     suffix = output.suffix.lower()
     if suffix not in (".ckpt", ".onnx"):
         raise UsageError(f"{output}: give a name that ends in .ckpt (small checkpoint) or .onnx")
+    if not (0 < arguments.held_share < 1 and arguments.limit > 0):
+        raise UsageError("--held-share lies between 0 and 1, --limit above 0")
     from unwritten.models.checkpoint import LoadedModel, load_model, save_small
     from unwritten.models.temperature import divide_logits
 
@@ -90,8 +92,6 @@ def calibrated(
     from unwritten.readers.temperature import fit_temperatures
     from unwritten.simulation.clips import load_handwriting_benchmark
 
-    if not (0 < held_share < 1 and limit > 0):
-        raise UsageError("--held-share lies between 0 and 1, --limit above 0")
     clips = []
     for path in handwriting:
         lengths = np.char.str_len(load(path).labels)

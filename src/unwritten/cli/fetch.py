@@ -6,6 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from unwritten.cli._arguments import at_least_one
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``unwritten fetch``."""
@@ -14,7 +16,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--revision", default=None, help="branch, tag or commit (default: the newest)")
     parser.add_argument("--token", default=None, help="a token (default: HF_TOKEN, or what `hf auth login` stored)")
     parser.add_argument("--only", nargs="+", default=[], metavar="PATTERN", help="fetch only paths like '*standard*'")
-    parser.add_argument("--workers", type=int, default=8, metavar="N", help="files at once (default: %(default)s)")
+    parser.add_argument(
+        "--workers", type=at_least_one, default=8, metavar="N", help="files at once (default: %(default)s)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -32,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.revision,
         arguments.token,
         tuple(arguments.only),
-        max(1, arguments.workers),
+        arguments.workers,
         before,
     )
     print(f"{arguments.output} is whole; `unwritten clips {arguments.output}` counts what it holds")

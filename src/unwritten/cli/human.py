@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from unwritten.cli._arguments import not_negative
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.types import MODALITIES, Clip, Modality
 from unwritten.wording import counted
@@ -33,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--modality", choices=MODALITIES, nargs="+", default=list(MODALITIES), help="what to show (default: all three)"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the order (default: 0)")
+    parser.add_argument("--seed", type=not_negative, default=0, help="of the order (default: 0)")
     parser.add_argument("--one-file", action="store_true", help="put the media into the page: one file to hand on")
     parser.add_argument("--consent", type=Path, metavar="FILE", help="text that participants agree to")
     parser.add_argument(
@@ -57,6 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--count {arguments.count}: give 1 or more")
     if arguments.no_baseline and (arguments.baseline or arguments.checkpoint):
         raise UsageError("--no-baseline with --baseline or --checkpoint: leave out one of them")
+    if arguments.baseline and arguments.checkpoint:
+        raise UsageError("--baseline with --checkpoint: a run's answers are taken as they are; leave out one of them")
     consent = None
     if arguments.consent is not None:
         try:

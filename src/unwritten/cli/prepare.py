@@ -13,8 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import get_args
 
+from unwritten.cli._arguments import at_least_one
 from unwritten.cli._clips import add_folder, patterns
-from unwritten.errors import UnwrittenError, UsageError
+from unwritten.errors import UnwrittenError
 from unwritten.features.extract import FeatureSettings
 from unwritten.features.store import Store, StoreError
 from unwritten.types import Modality
@@ -27,7 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_folder(parser)
     parser.add_argument("--modality", choices=get_args(Modality), help="only files of this modality")
-    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="default: one for each core")
+    parser.add_argument(
+        "--processes", type=at_least_one, default=os.cpu_count() or 1, help="default: one for each core"
+    )
     parser.add_argument("--checkpoint", type=Path, help="whose features to extract; default: the shipped one's")
     parser.add_argument("--store", type=Path, metavar="DIR", help="default: $UNWRITTEN_STORE, else the user's cache")
 
@@ -42,8 +45,6 @@ def run(arguments: argparse.Namespace) -> int:
     from unwritten.benchmark.letters import find_clips
     from unwritten.parallel import run_jobs
 
-    if arguments.processes < 1:
-        raise UsageError(f"--processes {arguments.processes}: give 1 or more")
     features = _features(arguments.checkpoint)
     clips = find_clips(arguments.folder, patterns(arguments))
     files: list[_File] = [

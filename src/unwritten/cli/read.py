@@ -122,6 +122,8 @@ def _lexicon(name: str, length: int | None, alphabet: str):  # type: ignore[no-u
     from unwritten.decoding.lexicon import Lexicon
     from unwritten.readers.ctc import named_lexicon
 
+    if name not in ("none", "order", "benchmark", "english") and not Path(name).is_file():
+        raise UsageError(f"--lexicon {name}: neither benchmark, english, order or none, nor a file; give one of them")
     if name in ("none", "order") or length == 1:
         return None
     if name == "benchmark" and not 2 <= (length or 0) <= 5:
@@ -135,6 +137,4 @@ def _lexicon(name: str, length: int | None, alphabet: str):  # type: ignore[no-u
         )
     if name in ("benchmark", "english"):
         return named_lexicon(name, alphabet)
-    if not Path(name).is_file():
-        raise UsageError(f"--lexicon {name}: neither benchmark, english, order or none, nor a file; give one of them")
     return Lexicon.build(read_words(name), alphabet=Alphabet(alphabet))

@@ -6,6 +6,7 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
+from unwritten.cli._arguments import not_negative
 from unwritten.cli._clips import add_folder, patterns
 from unwritten.errors import UsageError
 
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tolerance", type=float, default=default.tolerance, help="relative, %(default)s")
     parser.add_argument("--time-limit", type=float, default=default.time_limit_s, metavar="S")
-    parser.add_argument("--seed", type=int, default=default.seed)
+    parser.add_argument("--seed", type=not_negative, default=default.seed)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-from unwritten.errors import UsageError
+from unwritten.errors import UnwrittenError, UsageError
 from unwritten.features.store import Store
 from unwritten.files import readable
 from unwritten.wording import counted
@@ -33,6 +33,8 @@ def run(arguments: argparse.Namespace) -> int:
         UnwrittenError: an entry cannot be deleted.
     """
     store = Store(arguments.store)
+    if store.root.exists() and not store.root.is_dir():
+        raise UnwrittenError(f"{store.root}: is no folder; name the store's with --store DIR or UNWRITTEN_STORE")
     deleted = store.prune(size_in_bytes(arguments.prune)) if arguments.prune is not None else []
     counts: dict[str, int] = defaultdict(int)
     sizes: dict[str, int] = defaultdict(int)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from unwritten.cli._arguments import at_least_one, not_negative
 from unwritten.errors import UsageError
 
 
@@ -30,8 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--fps", type=float, default=0.0, help="frames a second of clean words (default: the letters')")
     parser.add_argument("--crf", type=int, default=25, help="quality of clean pictures, 0 (best) to 51 (default: 25)")
-    parser.add_argument("--seed", type=int, default=0, help="of the draw among takes")
-    parser.add_argument("--workers", type=int, default=None, metavar="N", help="processes (default: one per core)")
+    parser.add_argument("--seed", type=not_negative, default=0, help="of the draw among takes")
+    parser.add_argument(
+        "--workers", type=at_least_one, default=None, metavar="N", help="processes (default: one per core)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -15,7 +15,8 @@ from unwritten.tracking.settings import HANDS, KINDS, TrackerSettings
 from unwritten.wording import counted
 
 _VIDEO_SUFFIXES = {".mp4", ".mov", ".m4v", ".webm", ".mkv", ".avi", ".3gp"}
-_SHEETS = {".csv": "-o", ".mp4": "--overlay", ".webm": "--overlay", ".png": "--ink", ".svg": "--ink"}
+_OPTIONS = ("-o", "--overlay", "--ink")
+_SUFFIXES = ((".csv",), (".mp4", ".webm"), (".png", ".svg"))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,10 +58,13 @@ def run(arguments: argparse.Namespace) -> int:
         for output in outputs:
             if output is not None and output.exists() and output.samefile(clips[0][0]):
                 raise UsageError(f"{output}: is the clip itself; give the output another name")
+        for option, output, suffixes in zip(_OPTIONS, outputs, _SUFFIXES, strict=True):
+            if output is not None and output.suffix.lower() not in suffixes:
+                raise UsageError(f"{option} {output}: give a name that ends in {' or '.join(suffixes)}")
         _track_one(clips[0][0], settings, *outputs)
         return 0
-    for option, path in (("-o", arguments.output), ("--overlay", arguments.overlay), ("--ink", arguments.ink)):
-        if path is not None and path.suffix.lower() in _SHEETS:
+    for option, path in zip(_OPTIONS, (arguments.output, arguments.overlay, arguments.ink), strict=True):
+        if path is not None and path.suffix.lower() in (suffix for suffixes in _SUFFIXES for suffix in suffixes):
             raise UsageError(f"{option} {path}: with several clips this is a folder; leave the suffix out")
     _refuse_collisions(clips)
     return _batch(clips, settings, (arguments.output, arguments.overlay, arguments.ink), arguments.again)

@@ -14,7 +14,7 @@ from unwritten.errors import UnwrittenError
 from unwritten.files import project_root, whole_file
 from unwritten.models.fusion import FusionModel, ModelSettings
 
-FORMAT = 1
+FORMAT = 2
 """Raised when what a checkpoint means changes."""
 
 

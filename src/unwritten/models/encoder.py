@@ -72,8 +72,9 @@ class ResidualBlock(nn.Module):
 class StreamEncoder(nn.Module):
     """One modality's features to hidden states at a quarter of the features' rate.
 
-    Halfway it is asked for its letters once already, and what it guesses is added to the hidden states: later blocks
-    read with their neighbours' letters in sight (self-conditioned CTC, J. Nozaki and T. Komatsu, Interspeech 2021).
+    With ``guess_halfway`` it is asked for its letters once already, and what it guesses is added to the hidden states:
+    later blocks read with their neighbours' letters in sight (self-conditioned CTC, J. Nozaki and T. Komatsu,
+    Interspeech 2021).
     """
 
     def __init__(

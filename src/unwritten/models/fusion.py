@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from unwritten.config import INFINITE, bounded
 from unwritten.models.encoder import SUBSAMPLING, ResidualBlock, StreamEncoder
 
 HEADS = ("video", "audio", "av")
@@ -61,8 +62,11 @@ class ModelSettings:
             raise ValueError(f"fusion must be early or late, not {self.fusion}")
         if len(set(self.alphabet)) != len(self.alphabet) or not self.alphabet:
             raise ValueError("alphabet must hold each letter once")
-        if self.gate_reduction < 0:
-            raise ValueError(f"gate_reduction must be 0 or more, not {self.gate_reduction}")
+        wide, share = (2, INFINITE), (0.0, 1.0)
+        bounded(self, channels=wide, audio_channels=wide, fused_channels=wide, gate_reduction=(0, INFINITE))
+        bounded(self, dropout=share, video_dropout=share, audio_dropout=share)
+        if not (self.dilations and self.audio_dilations) or min(*self.dilations, *self.audio_dilations, 1) < 1:
+            raise ValueError("dilations, audio_dilations: give at least one each, each 1 or more")
 
 
 class FusionModel(nn.Module):

@@ -1,4 +1,4 @@
-"""The Lightning module: CTC losses of the three heads, optimiser, schedule."""
+"""The Lightning module: CTC losses of the three heads, what only training asks for, optimiser, schedule."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.optim import Optimizer
 
-from unwritten.config import settings_from
+from unwritten.config import INFINITE, bounded, settings_from
 from unwritten.models.batch import Batch, LoadedBatch
 from unwritten.models.fusion import HEADS, FusionModel, ModelSettings
 from unwritten.models.shot_letters import ShotLetters
@@ -44,6 +44,12 @@ class OptimiserSettings:
     av_weight: float = 1.0
     guess_weight: float = 0.5
     shot_weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        positive = (0.0, INFINITE)
+        bounded(self, learning_rate=positive, final_share=(0.0, 1.0), warmup_steps=positive, weight_decay=positive)
+        bounded(self, video_weight=positive, audio_weight=positive, av_weight=positive)
+        bounded(self, guess_weight=positive, shot_weight=positive)
 
     def rate_factor(self, step: int) -> float:
         """Learning rate at a step over its peak."""
@@ -77,6 +83,7 @@ class CtcModule(lightning.LightningModule):
         self.optimiser = optimiser
         self.network = FusionModel(model)
         self.shot_letters = ShotLetters(model.audio_channels, len(model.alphabet)) if optimiser.shot_weight else None
+        self._asked = {*HEADS, *(("guess",) if model.guess_halfway else ()), *(("shots",) if self.shot_letters else ())}
         self.save_hyperparameters(
             {
                 "model": asdict(model),
@@ -161,7 +168,8 @@ class CtcModule(lightning.LightningModule):
         losses = dict(zip((*HEADS, "guess", "shots"), means, strict=True))
         items = len(batch.lengths)
         self.log("train/loss", total, prog_bar=True, batch_size=items, sync_dist=devices > 1)
-        self.log_dict({f"train/{name}": loss for name, loss in losses.items()}, batch_size=items, sync_dist=devices > 1)
+        asked = {f"train/{name}": loss for name, loss in losses.items() if name in self._asked}
+        self.log_dict(asked, batch_size=items, sync_dist=devices > 1)
         return total
 
     def on_validation_epoch_start(self) -> None:

@@ -37,11 +37,15 @@ class ShotLetters(nn.Module):
             shots: int64 ``[B, U]`` which of the batch's letters has the shot of each frame, -1 where none has.
             count: L.
         """
-        score = self.attention(hidden).float()
-        weight = torch.exp(score - score.detach().amax(dim=(0, 1)))
+        score = self.attention(hidden).float().flatten(0, 1)
         rows = torch.where(shots >= 0, shots, count).flatten()
-        total = weight.new_zeros(count + 1, _POOLS).index_add(0, rows, weight.flatten(0, 1))
-        weighed = (weight.unsqueeze(-1) * hidden.float().unsqueeze(2)).flatten(0, 1)
+        index = rows.unsqueeze(1).expand_as(score)
+        highest = score.new_zeros(count + 1, _POOLS).scatter_reduce(
+            0, index, score.detach(), "amax", include_self=False
+        )
+        weight = torch.exp(score - highest[rows])
+        total = weight.new_zeros(count + 1, _POOLS).index_add(0, rows, weight)
+        weighed = weight.unsqueeze(-1) * hidden.float().flatten(0, 1).unsqueeze(1)
         pooled = weighed.new_zeros(count + 1, *weighed.shape[1:]).index_add(0, rows, weighed)
-        pooled = pooled / total.clamp_min(1e-6).unsqueeze(-1)
+        pooled = pooled / total.clamp_min(1.0).unsqueeze(-1)  # at least 1 where there is a shot
         return self.name(pooled[:count].flatten(1)).float()

@@ -113,7 +113,7 @@ def _stretch(xy, pen_down, shot, draws, factors, probability):  # type: ignore[n
                     continue
                 begin = n if begin < 0 else begin
                 lifts = n + 1 == end or not pen_down[n + 1]
-                if (lifts or _is_corner(speed, n, fastest)) and n - begin >= _SHORTEST:
+                if (lifts or _is_corner(speed, n, start, end, fastest)) and n - begin >= _SHORTEST:
                     begins[found], ends[found] = begin, n
                     found += 1
                     begin = n
@@ -145,9 +145,9 @@ def _travel(xy, shot):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _is_corner(speed, n, fastest):  # type: ignore[no-untyped-def]
-    """Whether the pen is slow at n and slowest thereabouts; needs eight samples to either side."""
-    if n < 8 or n + 8 >= len(speed):
+def _is_corner(speed, n, start, end, fastest):  # type: ignore[no-untyped-def]
+    """Whether the pen is slow at n and slowest thereabouts, with enough of its shot on either side to tell."""
+    if n < start + 12 or n + 12 >= end:
         return False
     return speed[n] < 0.25 * fastest and speed[n] <= speed[n - 8] and speed[n] < speed[n + 8]
 
@@ -170,8 +170,8 @@ def _misplace(xy, pen_down, shot, draws, shifts, probability, fade_mm):  # type:
             end += 1
         if draws[number, 0] < probability and first >= 0:
             found = 0
-            for n in range(first + 20, last - 20):
-                if pen_down[n] and _is_corner(speed, n, fastest):
+            for n in range(first + _SHORTEST, last - _SHORTEST):
+                if pen_down[n] and _is_corner(speed, n, start, end, fastest):
                     corners[found] = n
                     found += 1
             if found > 0:

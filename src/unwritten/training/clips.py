@@ -71,7 +71,11 @@ def chosen_fold(settings: ClipSettings, seed: int) -> Fold:
     if not settings.clips:
         raise UsageError("data=clips needs data.clips=DIR, where the clips lie")
     clips = find_clips(settings.clips)
-    made = folds(clips, ProtocolSettings(settings.protocol, validation=settings.validation, seed=seed))  # type: ignore[arg-type]
+    try:
+        protocol = ProtocolSettings(settings.protocol, validation=settings.validation, seed=seed)  # type: ignore[arg-type]
+    except ValueError as error:
+        raise UsageError(f"data: {error}") from error
+    made = folds(clips, protocol)
     if settings.protocol == "cross-style":
         named = {fold.test[0].style: fold for fold in made}
         if settings.held_style not in named:

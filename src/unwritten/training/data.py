@@ -16,6 +16,8 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
 
+from unwritten.config import INFINITE, bounded
+from unwritten.errors import UsageError
 from unwritten.features.extract import FeatureSettings
 from unwritten.features.spectrogram import SpectrogramSettings
 from unwritten.models.batch import LoadedBatch
@@ -51,6 +53,11 @@ class LoaderSettings:
     longest_s: float = 20.0
     validation_items: int = 512
     workers: int = 1
+
+    def __post_init__(self) -> None:
+        least = (1, INFINITE)
+        bounded(self, items_per_epoch=least, max_frames=least, max_items=least, validation_items=least)
+        bounded(self, longest_s=(0.0, INFINITE), workers=(0, INFINITE))
 
 
 _PAD_FRAMES = 64
@@ -191,6 +198,11 @@ class SimulatedBatches(Dataset[LoadedBatch]):
             ]
             self._plan = [plan[n] for n in fits]
             rng = np.random.default_rng([self.planner.seed, epoch, 1])
+            if not fits:
+                raise UsageError(
+                    f"data.loader.longest_s={self.settings.longest_s}: no item of an epoch is as short and holds its "
+                    "letters; give more seconds, or more data.loader.items_per_epoch"
+                )
             batches = bucket([frames[n] for n in fits], self.settings, rng, self.devices)
             if self._per_epoch is None:
                 self._per_epoch = len(batches)

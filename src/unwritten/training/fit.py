@@ -16,7 +16,7 @@ from unwritten.errors import UnwrittenError, UsageError
 from unwritten.features.store import Store
 from unwritten.files import whole_file
 from unwritten.models.module import CtcModule
-from unwritten.run import record_run
+from unwritten.run import record_run, refuse_other_settings
 from unwritten.scoring.scores import Score
 from unwritten.training.callbacks import process_rank
 from unwritten.training.data import SimulatedData
@@ -24,6 +24,19 @@ from unwritten.training.resume import last_checkpoint
 from unwritten.training.score import score
 from unwritten.training.setup import TrainingSettings, assemble
 from unwritten.training.trainer import TrainerSettings, best_and_last, make_trainer
+
+LOGGERS = ("csv", "wandb")
+"""Kinds of loggers; a table of the losses is always written."""
+# What may change when a run goes on: where and how fast it computes and what it says, not what it computes.
+_FREE = (
+    "store",
+    "processes",
+    "score_items",
+    "logger.*",
+    "hparams_search*",
+    *(f"trainer.{name}" for name in ("accelerator", "strategy", "precision", "compile", "deterministic", "threads")),
+    "data.loader.workers",
+)
 
 
 def train(config: DictConfig) -> float:
@@ -41,7 +54,7 @@ def train(config: DictConfig) -> float:
     if config.get("hparams_search"):
         from unwritten.training.sweep import search
 
-        return search(OmegaConf.to_container(config.hparams_search), int(config.seed))  # type: ignore[arg-type]
+        return search(OmegaConf.to_container(config.hparams_search), whole_number(config.seed, "seed"))  # type: ignore[arg-type]
     return fit(config, Path(HydraConfig.get().runtime.output_dir))
 
 
@@ -62,14 +75,17 @@ def fit(config: DictConfig, run_dir: Path, callbacks: Sequence[lightning.Callbac
     """
     settings = settings_from(TrainerSettings, config.trainer, "trainer")
     seed = whole_number(config.seed, "seed")
-    first = process_rank() == 0
-    if first:
-        record_run(config, run_dir)
+    items = whole_number(config.score_items, "score_items")
+    if config.logger.kind not in LOGGERS:
+        raise UsageError(f"logger.kind={config.logger.kind}: known are {', '.join(LOGGERS)}")
+    refuse_other_settings(config, run_dir, "checkpoints/last.ckpt", _FREE)
     checkpoints = best_and_last(run_dir)
-    loggers = make_loggers(config.logger, run_dir, config) if first else []
-    trainer = make_trainer(settings, run_dir, seed, checkpoints, loggers, callbacks)
+    trainer = make_trainer(settings, run_dir, seed, checkpoints, callbacks)
     data, module = prepare(config, trainer.world_size)
     last = last_checkpoint(run_dir, module)
+    if process_rank() == 0:  # nothing of an earlier run is touched before this one is known to go on with it
+        record_run(config, run_dir)
+        trainer.loggers = make_loggers(config.logger, run_dir, config)
     if settings.compile:
         module.network.compile()
     try:
@@ -84,7 +100,7 @@ def fit(config: DictConfig, run_dir: Path, callbacks: Sequence[lightning.Callbac
     if trainer.is_global_zero:
         with whole_file(run_dir / "result.json") as temporary:
             temporary.write_text(json.dumps({"val_loss": loss, "epochs": trainer.current_epoch}) + "\n")
-        scores = score(config, best, run_dir) if int(config.score_items) > 0 else []
+        scores = score(config, best, run_dir) if items > 0 else []
         log_results(config, trainer.loggers, scores, run_dir)
     return loss
 
@@ -92,25 +108,23 @@ def fit(config: DictConfig, run_dir: Path, callbacks: Sequence[lightning.Callbac
 def prepare(config: DictConfig, devices: int = 1) -> tuple[SimulatedData, CtcModule]:
     """Data and a fresh module of a composed configuration, for a step on so many devices."""
     node: Any = OmegaConf.to_container(config, resolve=True)
+    processes = whole_number(config.processes, "processes", least=1)
     if node["data"].get("kind") == "clips":
         from unwritten.training.clips import assemble_clips
 
         quiet = process_rank() != 0
-        return assemble_clips(node, Store(config.store), int(config.processes), devices, quiet)
+        return assemble_clips(node, Store(config.store), processes, devices, quiet)
     settings = TrainingSettings.from_mapping(node)
     quiet = process_rank() != 0
-    return assemble(settings, Store(config.store), int(config.processes), devices, quiet=quiet)
+    return assemble(settings, Store(config.store), processes, devices, quiet=quiet)
 
 
 def make_loggers(node: DictConfig, run_dir: Path, config: DictConfig) -> list[Logger]:
     """The run's loggers: always a table in ``metrics/metrics.csv``, and what the configuration adds to it.
 
     Raises:
-        UsageError: an unknown kind.
         UnwrittenError: the run directory cannot be written.
     """
-    if node.kind not in ("csv", "wandb"):
-        raise UsageError(f"logger.kind={node.kind}: known are csv, wandb")
     keep_metrics(run_dir / "metrics")
     loggers: list[Logger] = [CSVLogger(run_dir, name="", version="metrics")]
     if node.kind == "wandb":

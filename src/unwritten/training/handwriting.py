@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from unwritten.benchmark.words import word_list
+from unwritten.config import INFINITE, bounded
 from unwritten.errors import UsageError
 from unwritten.features.spectrogram import SpectrogramSettings
 from unwritten.features.store import Store
@@ -44,6 +45,12 @@ class HandwritingSettings:
     retraced_share: float = 0.0
     validation_share: float = 0.1
     sound: bool = True
+
+    def __post_init__(self) -> None:
+        if isinstance(self.corpora, str):  # one file without the brackets of a list
+            object.__setattr__(self, "corpora", (self.corpora,))
+        bounded(self, takes=(1, INFINITE), words=(1, INFINITE), retraced_share=(0.0, 1.0))
+        bounded(self, validation_share=(0.001, 0.999))
 
 
 def gather(

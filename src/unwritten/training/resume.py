@@ -15,7 +15,7 @@ from unwritten.config import settings_from
 from unwritten.errors import UnwrittenError
 from unwritten.features.extract import FeatureSettings
 from unwritten.models.fusion import ModelSettings
-from unwritten.models.module import CtcModule
+from unwritten.models.module import CtcModule, OptimiserSettings
 
 
 def last_checkpoint(run_dir: Path, module: CtcModule) -> Path | None:
@@ -40,6 +40,7 @@ def last_checkpoint(run_dir: Path, module: CtcModule) -> Path | None:
         stored = {
             "model": asdict(settings_from(ModelSettings, parameters["model"], "model")),
             "features": FeatureSettings.from_mapping(parameters["features"]).as_mapping(),
+            "optimiser": asdict(settings_from(OptimiserSettings, parameters["optimiser"], "optimiser")),
             "seed": parameters.get("about", {}).get("seed"),
         }
     except (UnwrittenError, KeyError, TypeError) as error:
@@ -49,6 +50,7 @@ def last_checkpoint(run_dir: Path, module: CtcModule) -> Path | None:
     wanted = {
         "model": mine["model"],
         "features": FeatureSettings.from_mapping(mine["features"]).as_mapping(),
+        "optimiser": mine["optimiser"],
         "seed": mine["about"].get("seed"),
     }
     difference = first_difference(stored, wanted)

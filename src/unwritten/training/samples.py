@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unwritten.config import INFINITE, bounded
 from unwritten.features.extract import FeatureSettings, track_features
 from unwritten.features.spectrogram import SpectrogramSettings
 from unwritten.simulation.camera import CameraSettings, film
@@ -19,6 +20,8 @@ from unwritten.simulation.misplacement import misplace_strokes, stretch_strokes
 from unwritten.simulation.motion import MOTION_RATE_HZ, Motion
 from unwritten.simulation.warp import warp
 from unwritten.training.pool import Pool
+
+_POSITIVE = (0.0, INFINITE)
 
 
 @dataclass(frozen=True)
@@ -48,10 +51,16 @@ class MixSettings:
     style_weights: dict[str, float] = field(default_factory=dict)
     misplaced: float = 0.35
     misplaced_reach: float = 0.14
-    stretched: float = 0.0
+    stretched: float = 0.3
     stretched_spread: float = 0.2
-    warp: float = 0.0
+    warp: float = 0.08
     repeat_epoch: bool = False
+
+    def __post_init__(self) -> None:
+        share = (0.0, 1.0)
+        bounded(self, spelled=share, letters=share, random_spelling=share, misplaced=share, stretched=share)
+        bounded(self, word_flatness=_POSITIVE, misplaced_reach=_POSITIVE, stretched_spread=_POSITIVE, warp=_POSITIVE)
+        bounded(self, longest_spelled=(2, INFINITE))
 
 
 @dataclass(frozen=True)
@@ -77,6 +86,12 @@ class SoundAugmentSettings:
     band_width: int = 6
     video_only: float = 0.0
     audio_only: float = 0.0
+
+    def __post_init__(self) -> None:
+        share = (0.0, 1.0)
+        bounded(self, shot_floor_probability=share, video_only=share, audio_only=share)
+        bounded(self, gain=_POSITIVE, tilt=_POSITIVE, shot_floor=_POSITIVE, offset_s=_POSITIVE)
+        bounded(self, band_masks=_POSITIVE, band_width=_POSITIVE)
 
 
 class PlannedItem(NamedTuple):
@@ -216,8 +231,7 @@ def compose(
         moved = misplace_strokes(
             motion.xy_mm, motion.pen_down, motion.shot, height_mm, mix.misplaced, mix.misplaced_reach, rng
         )
-        if mix.stretched > 0:
-            moved = stretch_strokes(moved, motion.pen_down, motion.shot, mix.stretched, mix.stretched_spread, rng)
+        moved = stretch_strokes(moved, motion.pen_down, motion.shot, mix.stretched, mix.stretched_spread, rng)
         motion = replace(motion, xy_mm=moved)
     if mix.warp > 0:
         motion = replace(motion, xy_mm=warp(motion.xy_mm, motion.shot, height_mm, mix.warp, rng))

@@ -10,6 +10,7 @@ import lightning
 import numpy as np
 
 from unwritten.config import settings_from, whole_number
+from unwritten.errors import UsageError
 from unwritten.features.extract import FeatureSettings
 from unwritten.features.kinematics import CHANNELS
 from unwritten.features.store import Store
@@ -102,6 +103,9 @@ def assemble(
     training, validation = pools(
         settings.handwriting, settings.simulation, features.spectrogram, seed, store, processes, frequent
     )
+    unknown = sorted(set("".join({*training.labels, *validation.labels})) - set(model.alphabet))
+    if unknown:
+        raise UsageError(f"model.alphabet={model.alphabet}: the handwriting also holds {''.join(unknown)}; add them")
     if not quiet:
         print(f"training on {describe(training)}\nvalidating on {describe(validation)}")
     if words is None:

@@ -22,6 +22,7 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState
 
+from unwritten.config import INFINITE, bounded
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.training.callbacks import process_rank
 from unwritten.training.sweep_summary import TrialSummary, format_summary, write_summary
@@ -50,6 +51,7 @@ class SearchSettings:
     warmup_epochs: int = 3
 
     def __post_init__(self) -> None:
+        bounded(self, trials=(1, INFINITE), startup_trials=(0, INFINITE), warmup_epochs=(0, INFINITE))
         if not self.space:
             raise ValueError("space is empty; give at least one override and its values")
         for name, node in self.space.items():

@@ -1,4 +1,4 @@
-"""A Lightning trainer as the configuration asks: device, precision, callbacks, logger."""
+"""A Lightning trainer as the configuration asks: device, precision, callbacks."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import lightning
 import torch
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.callbacks import EMAWeightAveraging, ModelCheckpoint, TQDMProgressBar
-from lightning.pytorch.loggers import Logger
 
+from unwritten.config import INFINITE, bounded
 from unwritten.errors import UsageError
 from unwritten.training.callbacks import SeedEveryEpoch, WholeCheckpointIO
 
@@ -49,6 +49,12 @@ class TrainerSettings:
     deterministic: bool | str = False
     threads: int | None = None
 
+    def __post_init__(self) -> None:
+        bounded(self, max_epochs=(1, INFINITE), gradient_clip_val=(0.0, INFINITE), num_nodes=(1, INFINITE))
+        bounded(self, ema_decay=(0.0, 0.999999))
+        if self.threads is not None:
+            bounded(self, threads=(1, INFINITE))
+
 
 def best_and_last(run_dir: Path) -> tuple[ModelCheckpoint, ModelCheckpoint]:
     """Keep ``checkpoints/best.ckpt`` by the validation loss, and ``checkpoints/last.ckpt`` to go on from.
@@ -74,7 +80,6 @@ def make_trainer(
     run_dir: Path,
     seed: int,
     checkpoints: Sequence[ModelCheckpoint],
-    loggers: Sequence[Logger] = (),
     callbacks: Sequence[lightning.Callback] = (),
 ) -> lightning.Trainer:
     """The trainer of a run directory.
@@ -101,14 +106,14 @@ def make_trainer(
             gradient_clip_val=settings.gradient_clip_val,
             deterministic=settings.deterministic,  # type: ignore[arg-type]
             callbacks=used,
-            logger=list(loggers) or False,
+            logger=False,
             plugins=[WholeCheckpointIO()],
             use_distributed_sampler=False,
             num_sanity_val_steps=0,
             log_every_n_steps=10,
             enable_model_summary=False,
         )
-    except (MisconfigurationException, ValueError) as error:
+    except (MisconfigurationException, ModuleNotFoundError, ValueError) as error:
         raise UsageError(f"trainer: {' '.join(str(error).split())}") from error
     finally:
         _BANNER.setLevel(logging.NOTSET)

@@ -1,0 +1,34 @@
+"""Kinds of arguments, and a parser whose errors are one line."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NoReturn
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """Says what is wrong without the usage that takes many lines; ``--help`` has it."""
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with 2."""
+        self.exit(2, f"{self.prog}: {message}; {self.prog} --help lists what there is\n")
+
+
+def at_least_one(text: str) -> int:
+    """A whole number of 1 or more."""
+    return _whole(text, 1)
+
+
+def not_negative(text: str) -> int:
+    """A whole number of 0 or more, as seeds are."""
+    return _whole(text, 0)
+
+
+def _whole(text: str, least: int) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = least - 1
+    if value < least:
+        raise argparse.ArgumentTypeError(f"{text}: give a whole number, {least} or more")
+    return value
