@@ -221,3 +221,23 @@ def test_money_and_speed_may_change_when_a_run_goes_on(tmp_path: Path) -> None:
     refuse_other_settings(more, tmp_path, "scores.json", _FREE)
     with pytest.raises(UsageError, match=r"other settings \(modality\); choose another"):
         refuse_other_settings(other, tmp_path, "scores.json", _FREE)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "named"),
+    [
+        (["reader=[]"], "reader=[]: name at least one reader"),
+        (["fusion_margin=abc"], "fusion_margin=abc: give a number from 0 to 1"),
+        (["snap=[nope]"], "nope"),
+        (["seed=a"], "seed=a: give a whole number"),
+        (["benchmark=handwriting", "benchmark.root=x.npz", "benchmark.held_share=abc"], "benchmark.held_share=abc"),
+    ],
+)
+def test_a_value_that_means_nothing_is_said_before_anything_is_read(
+    tmp_path: Path, overrides: list[str], named: str
+) -> None:
+    done = run("reader=blind-constant", *overrides, f"hydra.run.dir={tmp_path / 'run'}", cwd=tmp_path)
+    assert done.returncode in (1, 2)
+    assert done.stderr.count("\n") == 1 and named in done.stderr
+    assert not done.stdout
+    assert not any(path.suffix in (".jsonl", ".parquet", ".json") for path in tmp_path.rglob("*"))
