@@ -114,9 +114,8 @@ def read_all(config: DictConfig, run_dir: Path) -> tuple[pd.DataFrame, Problems]
     modality = config.modality
     if modality is not None and modality not in MODALITIES:
         raise UsageError(f"modality={modality}: known are {', '.join(MODALITIES)}")
-    seed = whole_number(config.seed, "seed")
     jobs = load_jobs(config)  # first: it is quick, and what is wrong with it shows before the benchmark is made
-    clips = load_benchmark(config.benchmark, seed)
+    clips = load_benchmark(config.benchmark, config.seed)
     for line in not_asked([job.reader for job in jobs], clips, modality):
         print(line, file=sys.stderr)
     if any(getattr(job.reader, "dry_run", False) for job in jobs):

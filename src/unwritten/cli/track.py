@@ -59,7 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
             if output is not None and output.exists() and output.samefile(clips[0][0]):
                 raise UsageError(f"{output}: is the clip itself; give the output another name")
         for option, output, suffixes in zip(_OPTIONS, outputs, _SUFFIXES, strict=True):
-            if output is not None and output.suffix.lower() not in suffixes:
+            device = output is not None and output.exists() and not output.is_file()  # /dev/null has no suffix
+            if output is not None and not device and output.suffix.lower() not in suffixes:
                 raise UsageError(f"{option} {output}: give a name that ends in {' or '.join(suffixes)}")
         _track_one(clips[0][0], settings, *outputs)
         return 0

@@ -36,7 +36,7 @@ class ModelSettings:
         dropout: share of the channels of an item that a residual block leaves out while training.
         gate_reduction: channels of a block over those that its gate squeezes the whole item into; 0 has no gates.
         guess_halfway: ask the kinematic encoder for its letters once already after half of its blocks. Not the other:
-            asked that, sound learned which letters follow each other, which a list of words knows better.
+            with a guess of its own, sound had the same loss and read fewer letters.
         fusion: ``early`` (hidden states join, then blocks) or ``late`` (the two heads' logits are weighted and added).
         video_dropout, audio_dropout: probability that the fused stream is denied a modality while training.
     """

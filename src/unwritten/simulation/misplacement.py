@@ -98,35 +98,30 @@ def _stretch(xy, pen_down, shot, draws, factors, probability):  # type: ignore[n
     start = 0
     while start < count:
         number = shot[start]
-        end = start
-        fastest = 0.0
-        while end < count and shot[end] == number:
-            if pen_down[end]:
-                fastest = max(fastest, speed[end])
-            end += 1
-        if draws[number, 0] < probability:
+        end, first, last, fastest = _shot(pen_down, shot, speed, start)
+        if draws[number, 0] < probability and first >= 0:
             found = 0
             begin = -1
-            for n in range(start, end):
+            for n in range(first, last + 1):
                 if not pen_down[n]:
                     begin = -1
                     continue
                 begin = n if begin < 0 else begin
-                lifts = n + 1 == end or not pen_down[n + 1]
+                lifts = n == last or not pen_down[n + 1]
                 if (lifts or _is_corner(speed, n, start, end, fastest)) and n - begin >= _SHORTEST:
                     begins[found], ends[found] = begin, n
                     found += 1
                     begin = n
             if found > 0:
                 chosen = int(draws[number, 1] * found)
-                begin, last = begins[chosen], ends[chosen]
+                begin, stop = begins[chosen], ends[chosen]
                 more = factors[number] - 1.0
                 x, y = xy[begin, 0], xy[begin, 1]
-                for n in range(begin, last):
+                for n in range(begin, stop):
                     xy[n, 0] += more * (xy[n, 0] - x)
                     xy[n, 1] += more * (xy[n, 1] - y)
-                shift_x, shift_y = more * (xy[last, 0] - x), more * (xy[last, 1] - y)
-                for n in range(last, end):
+                shift_x, shift_y = more * (xy[stop, 0] - x), more * (xy[stop, 1] - y)
+                for n in range(stop, end):
                     xy[n, 0] += shift_x
                     xy[n, 1] += shift_y
         start = end
@@ -145,6 +140,19 @@ def _travel(xy, shot):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
+def _shot(pen_down, shot, speed, start):  # type: ignore[no-untyped-def]
+    """End of the shot that begins at start, its first and last sample with the pen down (-1: none), its fastest."""
+    end, first, last, fastest = start, -1, -1, 0.0
+    while end < len(shot) and shot[end] == shot[start]:
+        if pen_down[end]:
+            first = end if first < 0 else first
+            last = end
+            fastest = max(fastest, speed[end])
+        end += 1
+    return end, first, last, fastest
+
+
+@numba.njit(cache=True, nogil=True)
 def _is_corner(speed, n, start, end, fastest):  # type: ignore[no-untyped-def]
     """Whether the pen is slow at n and slowest thereabouts, with enough of its shot on either side to tell."""
     if n < start + 12 or n + 12 >= end:
@@ -160,14 +168,7 @@ def _misplace(xy, pen_down, shot, draws, shifts, probability, fade_mm):  # type:
     corners = np.zeros(count, dtype=np.int64)
     while start < count:
         number = shot[start]
-        end = start
-        first, last, fastest = -1, -1, 0.0
-        while end < count and shot[end] == number:
-            if pen_down[end]:
-                first = end if first < 0 else first
-                last = end
-                fastest = max(fastest, speed[end])
-            end += 1
+        end, first, last, fastest = _shot(pen_down, shot, speed, start)
         if draws[number, 0] < probability and first >= 0:
             found = 0
             for n in range(first + _SHORTEST, last - _SHORTEST):
