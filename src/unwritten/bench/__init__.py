@@ -1,1 +1,4 @@
-"""Measurements of speed and memory: ``python -m unwritten.bench`` on a CPU, ``gpu_check.sh`` where a GPU is at hand."""
+"""Measurements: of speed and memory, and of how near what is simulated comes to what is real.
+
+``python -m unwritten.bench`` on a CPU, ``gpu_check.sh`` where a GPU is at hand; ``track_realism``, ``sound_realism``.
+"""

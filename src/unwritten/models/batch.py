@@ -74,4 +74,5 @@ class LoadedBatch(NamedTuple):
         mel = torch.where(mel > 0.0, mel * self.gain[:, None, None] + self.tilt[:, None, :], mel)
         mel = (mel + self.floor[:, :, None]) * self.kept[:, None, :]
         mel = torch.clamp(mel, lowest, highest) * self.spectrogram_mask[:, :, None]
-        return Batch(self.kinematics, self.kinematics_mask, mel, self.spectrogram_mask, *self[_STREAMS - 1 :])
+        unchanged = (self.shots, self.lengths, self.targets, self.target_lengths)
+        return Batch(self.kinematics, self.kinematics_mask, mel, self.spectrogram_mask, *unchanged)

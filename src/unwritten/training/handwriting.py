@@ -33,6 +33,7 @@ class HandwritingSettings:
         simulated_writers: how many simulated writers of each style.
         takes: of every letter by every simulated writer; ten words for each take.
         words: how many of the most frequent words simulated writers draw theirs from.
+        performances: how often each sample is performed for training, each time with other pace, rests and sound.
         retraced_share: share of the tablets' single letters that are also performed traced over again.
         validation_share: share of the writers that training never sees.
         sound: False leaves sound out (a model of video alone, much quicker to prepare).
@@ -42,6 +43,7 @@ class HandwritingSettings:
     simulated_writers: Mapping[str, int] = field(default_factory=dict)
     takes: int = 1
     words: int = 2000
+    performances: int = 1
     retraced_share: float = 0.0
     validation_share: float = 0.1
     sound: bool = True
@@ -49,7 +51,8 @@ class HandwritingSettings:
     def __post_init__(self) -> None:
         if isinstance(self.corpora, str):  # one file without the brackets of a list
             object.__setattr__(self, "corpora", (self.corpora,))
-        bounded(self, takes=(1, INFINITE), words=(1, INFINITE), retraced_share=(0.0, 1.0))
+        bounded(self, takes=(1, INFINITE), words=(1, INFINITE), performances=(1, INFINITE))
+        bounded(self, retraced_share=(0.0, 1.0))
         bounded(self, validation_share=(0.001, 0.999))
 
 
@@ -113,7 +116,10 @@ def pools(
     """
     training, validation = gather(settings, seed, frequent)
     made = PoolSettings(simulation.pen, simulation.sound if settings.sound else None, spectrogram, seed)
-    return build_pool(training, made, store, processes), build_pool(validation, made, store, processes)
+    return (
+        build_pool(training, made, store, processes, performances=settings.performances),
+        build_pool(validation, made, store, processes),
+    )
 
 
 def describe(pool: Pool) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""A pool of performed handwriting: what a pen did and how it sounded, once per sample of a corpus.
+"""A pool of performed handwriting: what a pen did and how it sounded, once or a few times per sample of a corpus.
 
-Performing and sounding are the dear half of the simulation and are done once; filming, tracker noise and the choice of
-letters for a word are cheap and are drawn anew in every epoch. S is the number of entries, N the number of motion
-samples at ``MOTION_RATE_HZ`` in all, F of spectrogram frames in all.
+Performing and sounding are the dear half of the simulation and are done beforehand; filming, tracker noise and the
+choice of letters for a word are cheap and are drawn anew in every epoch. S is the number of entries, N the number of
+motion samples at ``MOTION_RATE_HZ`` in all, F of spectrogram frames in all.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,8 @@ _SHARD = 500  # entries computed together: what a killed run loses at most per p
 _VERSION = 1  # raised when the simulation changes what it makes of the same settings
 
 
-_Job = tuple[HandwritingCorpus, NDArray[np.float64], str, tuple[int, int], dict[str, Any]]
-"""A shard's corpus, heights ``[S]``, style, seeds and key."""
+_Job = tuple[HandwritingCorpus, NDArray[np.float64], str, tuple[int, int, int], dict[str, Any]]
+"""A shard's corpus, heights ``[S]``, style, seeds (of the performance, the corpus, the first entry) and key."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class PoolSettings:
         pen: pace and habits.
         sound: the microphone's side, None for a silent pool.
         spectrogram: the bands; each entry's floor is its own.
-        seed: every choice follows from it and the entry's number.
+        seed: every choice of the first performance follows from it and the entry's number; later ones count on.
     """
 
     pen: PenSettings
@@ -98,8 +99,12 @@ def build_pool(
     store: Store,
     processes: int = 1,
     progress: bool = True,
+    performances: int = 1,
 ) -> Pool:
     """Perform every sample of the corpora, reusing what the store already holds.
+
+    A hand that writes a letter again writes it at another pace, rests elsewhere and sounds different. A network that
+    meets one performance only learns that by heart.
 
     Args:
         corpora: each with the style that its samples count as.
@@ -107,11 +112,12 @@ def build_pool(
         store: where shards of ``_SHARD`` entries are kept.
         processes: how many to work with.
         progress: show a bar.
+        performances: how often each sample is performed, each time an entry of its own.
     """
     labels, writers, styles, heights = [], [], [], []
     jobs: list[_Job] = []
-    for corpus, style in corpora:
-        relevant = asdict(settings)
+    for performance, (corpus, style) in product(range(performances), corpora):
+        relevant = {**asdict(settings), "seed": settings.seed + performance}
         if (np.char.str_len(corpus.labels) > 1).all():
             # Words have no hops, so their settings must not make them anew.
             del relevant["pen"]["hop_probability"], relevant["pen"]["hop_reach"]
@@ -124,18 +130,21 @@ def build_pool(
         for first in range(0, len(corpus), _SHARD):
             chosen = np.arange(first, min(first + _SHARD, len(corpus)))
             key = {"version": _VERSION, "corpus": digest, "style": style, "first": first, **relevant}
-            jobs.append((corpus.subset(chosen), heights_mm[chosen], style, (int(digest[:8], 16), first), key))
+            seeds = (settings.seed + performance, int(digest[:8], 16), first)
+            jobs.append((corpus.subset(chosen), heights_mm[chosen], style, seeds, key))
     work = partial(_shard, settings=settings, root=store.root)
     done = dict(run_jobs(work, jobs, processes, "performing", "shard", progress))
-    shards = [done[number] for number in range(len(jobs))]
-    lengths = np.concatenate([shard["lengths"] for shard in shards])
-    mel_lengths = np.concatenate([shard["mel_lengths"] for shard in shards])
+    shards = [done.pop(number) for number in range(len(jobs))]
+
+    def joined(name: str) -> NDArray[Any]:
+        return np.concatenate([shard.pop(name) for shard in shards])  # popped, lest the sound be held twice for long
+
     return Pool(
-        xy_centimm=np.concatenate([shard["xy_centimm"] for shard in shards]),
-        pen_down=np.concatenate([shard["pen_down"] for shard in shards]),
-        starts=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
-        mel=np.concatenate([shard["mel"] for shard in shards]),
-        mel_starts=np.concatenate(([0], np.cumsum(mel_lengths))).astype(np.int64),
+        xy_centimm=joined("xy_centimm"),
+        pen_down=joined("pen_down"),
+        starts=np.concatenate(([0], np.cumsum(joined("lengths")))).astype(np.int64),
+        mel=joined("mel"),
+        mel_starts=np.concatenate(([0], np.cumsum(joined("mel_lengths")))).astype(np.int64),
         labels=np.concatenate(labels).astype(np.str_),
         writers=np.concatenate(writers).astype(np.str_),
         styles=np.concatenate(styles).astype(np.str_),
@@ -165,13 +174,13 @@ def _perform_all(
     corpus: HandwritingCorpus,
     heights_mm: NDArray[np.float64],
     style: str,
-    seeds: tuple[int, int],
+    seeds: tuple[int, int, int],
     settings: PoolSettings,
 ) -> Arrays:
     xy, down, mels = [], [], []
     bands = settings.spectrogram
     for index in range(len(corpus)):
-        rng = np.random.default_rng([settings.seed, seeds[0], seeds[1] + index])
+        rng = np.random.default_rng([*seeds[:2], seeds[2] + index])
         motion = perform_sample(corpus, index, heights_mm[index], settings.pen, int(rng.integers(2**31)), style)
         xy.append(np.clip(np.round((motion.xy_mm - motion.xy_mm[0]) * 100), -32768, 32767).astype(np.int16))
         down.append(motion.pen_down)

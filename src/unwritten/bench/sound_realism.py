@@ -5,7 +5,7 @@ alone. One real microphone at one table is a single draw of all recording condit
 recordings is therefore set against that of one simulated recording from the others. T is the number of frames, M of mel
 bands.
 
-    python -m unwritten.features.sound_realism CLIP... --figure sound.png
+    python -m unwritten.bench.sound_realism CLIP... --figure sound.png
 """
 
 from __future__ import annotations

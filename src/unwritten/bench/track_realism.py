@@ -1,6 +1,6 @@
 """How near simulated tracks come to real ones: the same numbers of both, shot by shot.
 
-``python -m unwritten.features.track_realism CLIP... --corpus letters.npz [--figure FILE]`` prints, for each number,
+``python -m unwritten.bench.track_realism CLIP... --corpus letters.npz [--figure FILE]`` prints, for each number,
 the values of the real shots and where they lie among simulated ones (0 lowest, 1 highest). Places spread evenly when
 the simulation is right; the last column gives the chance of a mean so far from one half.
 """
