@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -114,42 +113,48 @@ def build_pool(
         progress: show a bar.
         performances: how often each sample is performed, each time an entry of its own.
     """
-    labels, writers, styles, heights = [], [], [], []
-    jobs: list[_Job] = []
-    for performance, (corpus, style) in product(range(performances), corpora):
-        relevant = {**asdict(settings), "seed": settings.seed + performance}
+    parts: list[tuple[HandwritingCorpus, NDArray[np.float64], str, str, int, dict[str, Any]]] = []
+    for corpus, style in corpora:
+        relevant = asdict(settings)
         if (np.char.str_len(corpus.labels) > 1).all():
             # Words have no hops, so their settings must not make them anew.
             del relevant["pen"]["hop_probability"], relevant["pen"]["hop_reach"]
         heights_mm = letter_heights_mm(corpus)
         digest = corpus_digest(corpus)
-        labels.append(corpus.labels)
-        writers.append(corpus.writers)
-        styles.append(np.full(len(corpus), style))
-        heights.append(heights_mm)
         for first in range(0, len(corpus), _SHARD):
             chosen = np.arange(first, min(first + _SHARD, len(corpus)))
-            key = {"version": _VERSION, "corpus": digest, "style": style, "first": first, **relevant}
-            seeds = (settings.seed + performance, int(digest[:8], 16), first)
-            jobs.append((corpus.subset(chosen), heights_mm[chosen], style, seeds, key))
-    work = partial(_shard, settings=settings, root=store.root)
-    done = dict(run_jobs(work, jobs, processes, "performing", "shard", progress))
-    shards = [done.pop(number) for number in range(len(jobs))]
-
-    def joined(name: str) -> NDArray[Any]:
-        return np.concatenate([shard.pop(name) for shard in shards])  # popped, lest the sound be held twice for long
-
-    return Pool(
-        xy_centimm=joined("xy_centimm"),
-        pen_down=joined("pen_down"),
-        starts=np.concatenate(([0], np.cumsum(joined("lengths")))).astype(np.int64),
-        mel=joined("mel"),
-        mel_starts=np.concatenate(([0], np.cumsum(joined("mel_lengths")))).astype(np.int64),
-        labels=np.concatenate(labels).astype(np.str_),
-        writers=np.concatenate(writers).astype(np.str_),
-        styles=np.concatenate(styles).astype(np.str_),
-        heights_mm=np.concatenate(heights),
+            parts.append((corpus.subset(chosen), heights_mm[chosen], style, digest, first, relevant))
+    jobs: list[_Job] = []
+    for seed in range(settings.seed, settings.seed + performances):
+        for part, heights_mm, style, digest, first, relevant in parts:
+            key = {"version": _VERSION, "corpus": digest, "style": style, "first": first, **relevant, "seed": seed}
+            jobs.append((part, heights_mm, style, (seed, int(digest[:8], 16), first), key))
+    sizes = dict(
+        run_jobs(partial(_sizes, settings=settings, root=store.root), jobs, processes, "performing", "shard", progress)
     )
+    starts, mel_starts = (
+        np.concatenate(([0], *(np.asarray(sizes[number][which]) for number in range(len(jobs))))).cumsum()
+        for which in (0, 1)
+    )
+    pool = Pool(
+        xy_centimm=np.empty((starts[-1], 2), dtype=np.int16),
+        pen_down=np.empty(starts[-1], dtype=np.bool_),
+        starts=starts,
+        mel=np.empty((mel_starts[-1], settings.spectrogram.n_mels), dtype=np.uint8),
+        mel_starts=mel_starts,
+        labels=np.concatenate([job[0].labels for job in jobs]).astype(np.str_),
+        writers=np.concatenate([job[0].writers for job in jobs]).astype(np.str_),
+        styles=np.concatenate([np.full(len(job[0]), job[2]) for job in jobs]),
+        heights_mm=np.concatenate([job[1] for job in jobs]),
+    )
+    # One shard after the other into its place: all of them beside the pool would be as much memory again.
+    entry = 0
+    for job in jobs:
+        shard, after = _shard(job, settings, store.root), entry + len(job[0])
+        for name, bounds in (("xy_centimm", starts), ("pen_down", starts), ("mel", mel_starts)):
+            getattr(pool, name)[bounds[entry] : bounds[after]] = shard[name]
+        entry = after
+    return pool
 
 
 def corpus_digest(corpus: HandwritingCorpus) -> str:
@@ -160,14 +165,26 @@ def corpus_digest(corpus: HandwritingCorpus) -> str:
     return digest.hexdigest()
 
 
+def _sizes(job: _Job, settings: PoolSettings, root: Any) -> tuple[list[int], list[int]]:
+    """Motion samples and frames of each of a shard's entries, which then are in the store."""
+    shard = _shard(job, settings, root)
+    return shard["lengths"].tolist(), shard["mel_lengths"].tolist()
+
+
 def _shard(job: _Job, settings: PoolSettings, root: Any) -> Arrays:
     corpus, heights_mm, style, seeds, key = job
-    import torch
 
-    torch.set_num_threads(1)
-    return Store(root).get_or_compute(
-        "performed", key, lambda: _perform_all(corpus, heights_mm, style, seeds, settings)
-    )
+    def perform_all() -> Arrays:
+        import torch
+
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # the other cores have shards of their own
+        try:
+            return _perform_all(corpus, heights_mm, style, seeds, settings)
+        finally:
+            torch.set_num_threads(threads)
+
+    return Store(root).get_or_compute("performed", key, perform_all)
 
 
 def _perform_all(
