@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 
@@ -17,7 +18,7 @@ from unwritten.features.store import Store
 from unwritten.files import project_root
 from unwritten.handwriting.corpus import from_strokes
 from unwritten.handwriting.writers import SimulatedWriter
-from unwritten.models.checkpoint import load_model
+from unwritten.models.checkpoint import default_checkpoint, load_model, save_small
 from unwritten.simulation.clips import live_clips
 from unwritten.simulation.severity import severity
 from unwritten.training.clip_bank import AS_THEY_ARE, UNCHANGED, compose_clips, levelled, load_bank
@@ -177,6 +178,36 @@ def test_a_run_is_scored_on_what_its_protocol_tests_and_says_so(files, tmp_path)
     about = load_model(tmp_path / "run" / "checkpoints" / "best.ckpt").about
     assert about["protocol"] == "live"
     assert about["training"]["letters"] == 2 * len(LETTERS)
+
+
+def test_training_begins_with_the_shipped_weights_and_says_whose_they_are(files, tmp_path):
+    shipped = default_checkpoint()
+    still = ("model=base", f"start_from={shipped}", "optimiser.learning_rate=0", "score_items=0")
+    fit(composed(files, f"store={tmp_path / 'store'}", *still), tmp_path / "run")
+    mine, theirs = load_model(tmp_path / "run" / "checkpoints" / "best.ckpt"), load_model(shipped)
+    for name, weight in theirs.network.state_dict().items():
+        torch.testing.assert_close(mine.network.state_dict()[name], weight, rtol=1e-5, atol=1e-6)
+    assert mine.about["protocol"] == "live"
+    digest = hashlib.sha256(shipped.read_bytes()).hexdigest()
+    assert mine.about["started_from"] == {"sha256": digest, "protocol": "transfer"}
+
+
+def test_a_beginning_that_does_not_fit_is_refused_in_one_line(files, tmp_path):
+    store = f"store={tmp_path / 'store'}"
+    shipped = default_checkpoint()
+    with pytest.raises(
+        UnwrittenError, match=r"unwritten\.ckpt: has model\.audio_channels=\d+, this run has 48; give the same"
+    ):
+        fit(composed(files, store, f"start_from={shipped}"), tmp_path / "tiny")
+    with pytest.raises(UnwrittenError, match=r"has features\.rotate=True, this run has False"):
+        fit(composed(files, store, "model=base", "features.rotate=false", f"start_from={shipped}"), tmp_path / "turned")
+    with pytest.raises(UnwrittenError, match=r"nowhere\.ckpt: no such checkpoint"):
+        fit(composed(files, store, "start_from=nowhere.ckpt"), tmp_path / "nowhere")
+    shipped = load_model()
+    save_small(shipped.network, shipped.features, {"protocol": "live"}, tmp_path / "live.ckpt")
+    with pytest.raises(UnwrittenError, match=r"live\.ckpt: learned under protocol=live"):
+        fit(composed(files, store, "model=base", f"start_from={tmp_path / 'live.ckpt'}"), tmp_path / "again")
+    assert not any((tmp_path / name / "config.yaml").exists() for name in ("tiny", "turned", "nowhere", "again"))
 
 
 def test_a_clip_that_cannot_be_read_is_named_and_left_out(files, tmp_path, monkeypatch, capsys):

@@ -23,6 +23,7 @@ from unwritten.training.data import SimulatedData
 from unwritten.training.resume import last_checkpoint
 from unwritten.training.score import score
 from unwritten.training.setup import TrainingSettings, assemble
+from unwritten.training.start import start_from
 from unwritten.training.trainer import TrainerSettings, best_and_last, make_trainer
 
 LOGGERS = ("csv", "wandb")
@@ -82,6 +83,8 @@ def fit(config: DictConfig, run_dir: Path, callbacks: Sequence[lightning.Callbac
     checkpoints = best_and_last(run_dir)
     trainer = make_trainer(settings, run_dir, seed, checkpoints, callbacks)
     data, module = prepare(config, trainer.world_size)
+    if config.get("start_from"):
+        start_from(str(config.start_from), module)
     last = last_checkpoint(run_dir, module)
     if process_rank() == 0:  # nothing of an earlier run is touched before this one is known to go on with it
         record_run(config, run_dir)
