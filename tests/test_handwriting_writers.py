@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 import time
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from unwritten.handwriting import SimulatedWriter, WriterSettings, load_npz, ret
 from unwritten.handwriting.glyphs import alphabet, parse_strokes
 from unwritten.handwriting.hand import minimum_jerk, passage_durations, power_law_times
 from unwritten.handwriting.retrace import find_loop, stroke_spans
+from unwritten.simulation.clips import simulated_writers_benchmark
 from unwritten.types import Strokes
 
 WORDS = ("above", "over", "quick", "ocean", "jazz", "fifty", "minimum", "alphabet")
@@ -223,3 +225,10 @@ def test_three_hundred_words_a_second() -> None:
         for word in WORDS:
             writer.write(word, take)
     assert 200 / (time.process_time() - start_s) > 300
+
+
+def test_a_benchmark_of_simulated_writers_has_as_many_words_as_asked_evenly_by_style_and_condition() -> None:
+    clips = simulated_writers_benchmark(limit=260)
+    assert len(clips) == 260
+    assert Counter(clip.style for clip in clips) == {"standard": 130, "cursive": 130}
+    assert len({clip.id for clip in clips}) == 260
