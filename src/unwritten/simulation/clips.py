@@ -168,7 +168,7 @@ def simulated_writers_benchmark(limit: int = 100, seed: int = 0, severity_name: 
     words = tuple(word_list("benchmark").words[:2000])
     kinds: list[list[Clip]] = []
     each = -(-limit // (2 * len(SIMULATED_STYLES)))
-    writers = min(100, max(6, -(-each // 10)))  # each writes ten words in one take
+    writers = min(100, max(6, -(-each // 10)))  # each writes ten words in one take; 100 seeds a style
     for number, style in enumerate(SIMULATED_STYLES):
         base = 1_000_000 + 1_000 * seed + 100 * number
         corpus = written_by([SimulatedWriter(base + k, style) for k in range(writers)], words, 1, seed)

@@ -23,7 +23,7 @@ from unwritten.training.data import SimulatedData
 from unwritten.training.resume import last_checkpoint
 from unwritten.training.score import score
 from unwritten.training.setup import TrainingSettings, assemble
-from unwritten.training.start import start_from
+from unwritten.training.start import begin_with, load_beginning
 from unwritten.training.trainer import TrainerSettings, best_and_last, make_trainer
 
 LOGGERS = ("csv", "wandb")
@@ -82,9 +82,10 @@ def fit(config: DictConfig, run_dir: Path, callbacks: Sequence[lightning.Callbac
     refuse_other_settings(config, run_dir, "checkpoints/last.ckpt", _FREE)
     checkpoints = best_and_last(run_dir)
     trainer = make_trainer(settings, run_dir, seed, checkpoints, callbacks)
+    begun = load_beginning(config.start_from) if config.get("start_from") else None  # before long preparations
     data, module = prepare(config, trainer.world_size)
-    if config.get("start_from"):
-        start_from(str(config.start_from), module)
+    if begun is not None:
+        begin_with(begun, config.start_from, module)
     last = last_checkpoint(run_dir, module)
     if process_rank() == 0:  # nothing of an earlier run is touched before this one is known to go on with it
         record_run(config, run_dir)
