@@ -12,6 +12,9 @@ import pytest
 import torch
 from hydra import compose, initialize_config_dir
 
+# What names a function that ``files`` replaces: first imported under the patch, it would keep it.
+import unwritten.readers.ctc
+import unwritten.readers.shots  # noqa: F401
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.features.extract import FeatureSettings, extract
 from unwritten.features.store import Store
