@@ -105,6 +105,28 @@ def test_writers_and_takes_differ() -> None:
     assert np.std(heights_mm) > 0.1 * np.mean(heights_mm)
 
 
+def lifts(strokes: Strokes) -> int:
+    return int((np.diff(strokes.pen_down.astype(int)) < 0).sum())
+
+
+def test_some_print_writers_lift_the_pen_where_others_turn_and_no_writer_of_cursive_does() -> None:
+    turns = {"print": "hnmra", "cursive": "hnmra"}
+    shares = {}
+    for style, letters in turns.items():
+        usual, lifting = (WriterSettings(lifter_share=share) for share in (0.0, 1.0))
+        counts = [
+            [
+                sum(lifts(SimulatedWriter(seed, style, how).write(letter)) for letter in letters)
+                for how in (usual, lifting)
+            ]
+            for seed in range(12)
+        ]
+        shares[style] = np.mean([lifted > plain for plain, lifted in counts])
+        assert all(lifted >= plain for plain, lifted in counts)
+    assert shares["print"] > 0.7
+    assert shares["cursive"] == 0.0
+
+
 @pytest.mark.parametrize("word", ["", "naïve", "don't", "a b"])
 def test_a_word_outside_the_alphabet_is_refused(word: str) -> None:
     with pytest.raises(UnwrittenError):

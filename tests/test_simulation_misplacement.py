@@ -28,19 +28,30 @@ def steps(path: np.ndarray) -> np.ndarray:
 
 
 @settings(max_examples=30, deadline=None)
-@given(letter=st.sampled_from("abdeghkpqt"), seed=st.integers(0, 200), spread=st.floats(0.05, 0.5))
-def test_one_stroke_of_a_shot_is_scaled_and_all_else_moves_as_before(letter: str, seed: int, spread: float) -> None:
+@given(
+    letter=st.sampled_from("abdeghkpqt"),
+    seed=st.integers(0, 200),
+    spread=st.floats(0.05, 0.5),
+    turn_rad=st.floats(0.0, 0.5),
+)
+def test_one_stroke_of_a_shot_is_scaled_and_turned_and_all_else_moves_as_before(
+    letter: str, seed: int, spread: float, turn_rad: float
+) -> None:
     motion = performed(letter, seed % 3)
-    changed = stretch_strokes(motion.xy_mm, motion.pen_down, motion.shot, 1.0, spread, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    changed = stretch_strokes(motion.xy_mm, motion.pen_down, motion.shot, 1.0, spread, turn_rad, rng)
     before, after = steps(motion.xy_mm), steps(changed)
     moved = np.abs(after - before).max(axis=1) > 1e-9
     assert moved.any() and not moved.all()
     first, last = np.flatnonzero(moved)[[0, -1]]
     stroke = slice(first, last + 1)
     assert motion.pen_down[first : last + 2].all()
-    factor = np.abs(after[stroke]).sum() / np.abs(before[stroke]).sum()
-    np.testing.assert_allclose(after[stroke], factor * before[stroke], atol=1e-9)
-    assert factor != pytest.approx(1.0)
+    x_before, x_after = (part[stroke] @ (1.0, 1.0j) for part in (before, after))
+    factor = np.vdot(x_before, x_after) / np.vdot(x_before, x_before)
+    np.testing.assert_allclose(x_after, factor * x_before, atol=1e-9)
+    assert abs(factor) != pytest.approx(1.0)
+    if turn_rad == 0.0:
+        assert factor.imag == pytest.approx(0.0, abs=1e-9)
 
 
 def test_shots_draw_by_themselves_and_nothing_moves_without_a_draw() -> None:
@@ -49,7 +60,7 @@ def test_shots_draw_by_themselves_and_nothing_moves_without_a_draw() -> None:
     xy, down = np.tile(one.xy_mm, (shots, 1)), np.tile(one.pen_down, shots)
     shot = np.repeat(np.arange(shots), count)
     for change in (
-        lambda share, rng: stretch_strokes(xy, down, shot, share, 0.2, rng),
+        lambda share, rng: stretch_strokes(xy, down, shot, share, 0.2, 0.1, rng),
         lambda share, rng: misplace_strokes(xy, down, shot, HEIGHT_MM, share, 0.14, rng),
     ):
         np.testing.assert_array_equal(change(0.0, np.random.default_rng(0)), xy)
@@ -64,5 +75,5 @@ def test_a_motion_without_a_stroke_stays_as_it_is() -> None:
     xy, shot = np.cumsum(np.ones((200, 2)), axis=0), np.zeros(200, dtype=np.int64)
     nowhere = np.zeros(200, dtype=bool)
     rng = np.random.default_rng(0)
-    np.testing.assert_array_equal(stretch_strokes(xy, nowhere, shot, 1.0, 0.3, rng), xy)
+    np.testing.assert_array_equal(stretch_strokes(xy, nowhere, shot, 1.0, 0.3, 0.1, rng), xy)
     np.testing.assert_array_equal(misplace_strokes(xy, nowhere, shot, HEIGHT_MM, 1.0, 0.14, rng), xy)

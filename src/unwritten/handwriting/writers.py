@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,8 @@ class WriterSettings:
         timing_spread: unevenness of the pace within a word, standard deviation of a logarithm.
         pause_share: share of lifts at which the writer hesitates.
         break_share: upper end of the share of cursive joins that a writer leaves out.
+        lifter_share: share of print writers who draw letters stroke by stroke: they lift the pen where others turn.
+        restart_jitter: how far such a stroke begins from where the last one ended, in x-heights.
     """
 
     rate_hz: float = 200.0
@@ -69,6 +71,8 @@ class WriterSettings:
     timing_spread: float = 0.1
     pause_share: float = 0.05
     break_share: float = 0.2
+    lifter_share: float = 0.4
+    restart_jitter: float = 0.07
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,7 @@ class Hand:
     stops_at_lifts: float
     break_share: float
     delays_dots: bool
+    lifts_at_corners: float
 
 
 class SimulatedWriter:
@@ -150,7 +155,10 @@ class SimulatedWriter:
             rng = _generator(self.seed, self.style, f"letter {letter}")
             variants = self._shapes[letter]
             index = 0 if rng.random() < 0.4 else int(rng.integers(len(variants)))
-            self._own[letter] = _personal(variants[index], self.hand, self.settings.personal_jitter, rng)
+            glyph = variants[index]
+            if ALPHABET_OF_STYLE[self.style] == "print" and self.hand.lifts_at_corners > 0:
+                glyph = _stroke_by_stroke(glyph, self.hand.lifts_at_corners, self.settings.restart_jitter, rng)
+            self._own[letter] = _personal(glyph, self.hand, self.settings.personal_jitter, rng)
         return self._own[letter]
 
     def _perform(self, plan: Plan, word: str, rng: np.random.Generator) -> WrittenWord:
@@ -194,7 +202,23 @@ def _draw_hand(rng: np.random.Generator, settings: WriterSettings) -> Hand:
         stops_at_lifts=float(rng.uniform(0.4, 1.0)),
         break_share=float(rng.uniform(0.0, settings.break_share)),
         delays_dots=bool(rng.random() < 0.85),
+        lifts_at_corners=float(rng.uniform(0.4, 1.0)) if rng.random() < settings.lifter_share else 0.0,
     )
+
+
+def _stroke_by_stroke(glyph: Glyph, share: float, jitter: float, rng: np.random.Generator) -> Glyph:
+    """The letter with the pen lifted at a share of its corners; what follows begins near the corner, not at it."""
+    strokes: list[Targets] = []
+    for stroke in glyph.strokes:
+        first, points = 0, stroke.points.copy()
+        for corner in np.flatnonzero(stroke.corner):
+            if rng.random() >= share:
+                continue
+            strokes.append(Targets(points[first : corner + 1].copy(), stroke.corner[first : corner + 1]))
+            first = int(corner)
+            points[first] += rng.normal(0.0, jitter, 2)
+        strokes.append(Targets(points[first:], stroke.corner[first:]))
+    return replace(glyph, strokes=tuple(strokes))
 
 
 def _personal(glyph: Glyph, hand: Hand, jitter: float, rng: np.random.Generator) -> Glyph:

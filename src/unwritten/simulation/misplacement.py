@@ -61,16 +61,18 @@ def stretch_strokes(
     shot: IntArray,
     probability: float,
     spread: float,
+    turn_rad: float,
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Make one stroke of a shot longer or shorter, from where it begins; what follows moves along.
+    """Make one stroke of a shot longer or shorter and turn it, about where it begins; what follows moves along.
 
     Args:
         xy_mm: ``[N, 2]`` motion at ``MOTION_RATE_HZ``.
         pen_down: ``[N]``.
         shot: ``[N]``.
         probability: of a change in each shot.
-        spread: standard deviation of the logarithm of the factor.
+        spread: standard deviation of the logarithm of the factor on its length.
+        turn_rad: standard deviation of the turn.
         rng: every choice follows from it.
 
     Returns:
@@ -78,7 +80,7 @@ def stretch_strokes(
     """
     shots = int(shot[-1]) + 1
     draws = rng.random((shots, 2))
-    factors = np.exp(rng.normal(0.0, spread, shots))
+    factors = np.exp(rng.normal(0.0, spread, shots) + 1j * rng.normal(0.0, turn_rad, shots))
     return _stretch(
         np.array(xy_mm, dtype=np.float64),
         np.ascontiguousarray(pen_down, dtype=np.bool_),
@@ -115,13 +117,13 @@ def _stretch(xy, pen_down, shot, draws, factors, probability):  # type: ignore[n
             if found > 0:
                 chosen = int(draws[number, 1] * found)
                 begin, stop = begins[chosen], ends[chosen]
-                more = factors[number] - 1.0
+                along, across = factors[number].real - 1.0, factors[number].imag
                 x, y = xy[begin, 0], xy[begin, 1]
-                for n in range(begin, stop):
-                    xy[n, 0] += more * (xy[n, 0] - x)
-                    xy[n, 1] += more * (xy[n, 1] - y)
-                shift_x, shift_y = more * (xy[stop, 0] - x), more * (xy[stop, 1] - y)
-                for n in range(stop, end):
+                shift_x, shift_y = 0.0, 0.0
+                for n in range(begin, end):
+                    if n <= stop:
+                        right, up = xy[n, 0] - x, xy[n, 1] - y
+                        shift_x, shift_y = along * right - across * up, across * right + along * up
                     xy[n, 0] += shift_x
                     xy[n, 1] += shift_y
         start = end

@@ -37,8 +37,9 @@ class MixSettings:
         style_weights: how often a style is drawn for spelled words and letters, by name; 1 when not named.
         misplaced: probability that a letter filmed alone has a stroke that begins off from where the last one ended.
         misplaced_reach: standard deviation of that shift in letter heights.
-        stretched: probability that a letter filmed alone has a stroke that is too long or too short.
+        stretched: probability that a letter filmed alone has a stroke of another length and direction than it should.
         stretched_spread: standard deviation of the logarithm of its length over what it should be.
+        stretched_turn_rad: standard deviation of its direction against what it should be.
         warp: standard deviation of a smooth change of shape, in letter heights; makes new hands of the corpus's.
         repeat_epoch: every epoch is the first one again, to see whether the network can learn it by heart.
     """
@@ -51,8 +52,9 @@ class MixSettings:
     style_weights: dict[str, float] = field(default_factory=dict)
     misplaced: float = 0.35
     misplaced_reach: float = 0.14
-    stretched: float = 0.3
-    stretched_spread: float = 0.2
+    stretched: float = 0.4
+    stretched_spread: float = 0.25
+    stretched_turn_rad: float = 0.14
     warp: float = 0.08
     repeat_epoch: bool = False
 
@@ -60,7 +62,7 @@ class MixSettings:
         share = (0.0, 1.0)
         bounded(self, spelled=share, letters=share, random_spelling=share, misplaced=share, stretched=share)
         bounded(self, word_flatness=_POSITIVE, misplaced_reach=_POSITIVE, stretched_spread=_POSITIVE, warp=_POSITIVE)
-        bounded(self, longest_spelled=(2, INFINITE))
+        bounded(self, stretched_turn_rad=(0.0, 3.0), longest_spelled=(2, INFINITE))
 
 
 @dataclass(frozen=True)
@@ -231,7 +233,15 @@ def compose(
         moved = misplace_strokes(
             motion.xy_mm, motion.pen_down, motion.shot, height_mm, mix.misplaced, mix.misplaced_reach, rng
         )
-        moved = stretch_strokes(moved, motion.pen_down, motion.shot, mix.stretched, mix.stretched_spread, rng)
+        moved = stretch_strokes(
+            moved,
+            motion.pen_down,
+            motion.shot,
+            mix.stretched,
+            mix.stretched_spread,
+            mix.stretched_turn_rad,
+            rng,
+        )
         motion = replace(motion, xy_mm=moved)
     if mix.warp > 0:
         motion = replace(motion, xy_mm=warp(motion.xy_mm, motion.shot, height_mm, mix.warp, rng))
