@@ -249,8 +249,14 @@ def test_three_hundred_words_a_second() -> None:
     assert 200 / (time.process_time() - start_s) > 300
 
 
-def test_a_benchmark_of_simulated_writers_has_as_many_words_as_asked_evenly_by_style_and_condition() -> None:
+@pytest.mark.parametrize("writers_of_a_style", [2, 100])
+def test_a_benchmark_of_simulated_writers_has_as_many_words_as_asked_evenly_by_style_and_condition(
+    writers_of_a_style: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unwritten.simulation.clips._WRITERS_OF_A_STYLE", writers_of_a_style)
     clips = simulated_writers_benchmark(limit=260)
     assert len(clips) == 260
-    assert Counter(clip.style for clip in clips) == {"standard": 130, "cursive": 130}
+    assert Counter((clip.style, clip.id.split("-")[1]) for clip in clips) == {
+        (style, condition): 65 for style in ("standard", "cursive") for condition in ("live", "shots")
+    }
     assert len({clip.id for clip in clips}) == 260

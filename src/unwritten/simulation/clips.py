@@ -145,6 +145,7 @@ def load_handwriting_benchmark(
 
 
 SIMULATED_STYLES = ("standard", "cursive")
+_WRITERS_OF_A_STYLE = 100  # seeds that a style has for each seed of the benchmark
 
 
 def written_by(writers: list[SimulatedWriter], words: tuple[str, ...], takes: int, seed: int) -> HandwritingCorpus:
@@ -168,10 +169,11 @@ def simulated_writers_benchmark(limit: int = 100, seed: int = 0, severity_name: 
     words = tuple(word_list("benchmark").words[:2000])
     kinds: list[list[Clip]] = []
     each = -(-limit // (2 * len(SIMULATED_STYLES)))
-    writers = min(100, max(6, -(-each // 10)))  # each writes ten words in one take; 100 seeds a style
+    writers = min(_WRITERS_OF_A_STYLE, max(6, -(-each // 10)))  # each writes ten words in one take ...
+    takes = max(1, -(-each // (10 * writers)))  # ... or more, where there are too few writers
     for number, style in enumerate(SIMULATED_STYLES):
         base = 1_000_000 + 1_000 * seed + 100 * number
-        corpus = written_by([SimulatedWriter(base + k, style) for k in range(writers)], words, 1, seed)
+        corpus = written_by([SimulatedWriter(base + k, style) for k in range(writers)], words, takes, seed)
         whole = corpus.subset(np.char.str_len(corpus.labels) > 1)
         for made in (
             live_clips(whole, settings, each, seed, style),
