@@ -110,14 +110,12 @@ def lifts(strokes: Strokes) -> int:
 
 
 def test_some_print_writers_lift_the_pen_where_others_turn_and_no_writer_of_cursive_does() -> None:
-    turns = {"print": "hnmra", "cursive": "hnmra"}
     shares = {}
-    for style, letters in turns.items():
-        usual, lifting = (WriterSettings(lifter_share=share) for share in (0.0, 1.0))
+    for style in ("print", "cursive"):
         counts = [
             [
-                sum(lifts(SimulatedWriter(seed, style, how).write(letter)) for letter in letters)
-                for how in (usual, lifting)
+                sum(lifts(SimulatedWriter(seed, style, WriterSettings(lifter_share=share)).write(c)) for c in "hnmra")
+                for share in (0.0, 1.0)
             ]
             for seed in range(12)
         ]
