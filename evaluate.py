@@ -11,7 +11,7 @@ import sys
 import hydra
 from omegaconf import DictConfig
 
-from unwritten.evaluation import evaluate
+from unwritten.evaluation.evaluate import evaluate
 from unwritten.run import command_line, task
 
 

@@ -11,7 +11,7 @@ import hydra
 from omegaconf import DictConfig
 
 from unwritten.run import command_line, task
-from unwritten.training.fit import train
+from unwritten.training.train import train
 
 
 @hydra.main(version_base="1.3", config_path="conf", config_name="train")

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from unwritten.benchmark.manifest import Item, read_manifest
-from unwritten.benchmark.synthesis import SynthesisSettings, synthesize
+from unwritten.benchmark.synthesis.synthesize import SynthesisSettings, synthesize
 from unwritten.media import open_video, read_audio, write_audio, write_video
 
 RATE_HZ = 16_000

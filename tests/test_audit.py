@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unwritten.benchmark.audit import AuditSettings, Fault, audit
-from unwritten.benchmark.audit_pictures import look_at_pictures, runs
+from unwritten.benchmark.audit.folder import AuditSettings, Fault, audit
+from unwritten.benchmark.audit.pictures import look_at_pictures, runs
 from unwritten.cli import main
 from unwritten.errors import UnwrittenError
 from unwritten.media import write_audio, write_video

@@ -13,13 +13,14 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from unwritten.bench import kinematics_numpy, measures
-from unwritten.bench.__main__ import format_rows, main
-from unwritten.bench.gpu import SHIPPED
 from unwritten.config import settings_from
 from unwritten.features.kinematics import KinematicsSettings, differentiate, kinematic_channels
 from unwritten.files import project_root
 from unwritten.models.fusion import ModelSettings
+from unwritten.studies import kinematics_numpy
+from unwritten.studies import speed_measures as measures
+from unwritten.studies.gpu import SHIPPED
+from unwritten.studies.speed import format_rows, main
 
 ROOT = project_root()
 BLOCKED = ("hydra", "omegaconf", "wandb", "mediapipe", "av", "wordfreq", "optuna")
@@ -65,14 +66,14 @@ def test_the_bench_prints_one_table_and_writes_json_with_threads_versions_and_me
 
 
 def test_a_measurement_that_fails_is_one_line_and_the_others_are_kept(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("unwritten.bench.__main__._PACKAGES", ("numpy",))
+    monkeypatch.setattr("unwritten.studies.speed._PACKAGES", ("numpy",))
 
     def in_process(name, threads, quick):
         from unwritten.errors import UnwrittenError
 
         raise UnwrittenError(f"{name}: could not be measured (no such clip)")
 
-    monkeypatch.setattr("unwritten.bench.__main__.in_process", in_process)
+    monkeypatch.setattr("unwritten.studies.speed.in_process", in_process)
     monkeypatch.setattr(sys, "argv", ["bench", "--only", "tracker"])
     assert main() == 1
     assert capsys.readouterr().err == "bench: tracker: could not be measured (no such clip)\n"
@@ -101,7 +102,7 @@ def test_the_gpu_check_trains_resumes_and_evaluates_without_packages_that_a_gpu_
     (tmp_path / "sitecustomize.py").write_text(f"BLOCKED = {BLOCKED}\n" + textwrap.dedent(blocker))
     result = tmp_path / "gpu.json"
     done = subprocess.run(
-        ["sh", str(ROOT / "src/unwritten/bench/gpu_check.sh"), str(result), "--device", "cpu", "--quick"],
+        ["sh", str(ROOT / "src/unwritten/studies/gpu_check.sh"), str(result), "--device", "cpu", "--quick"],
         env={**os.environ, "PYTHON": sys.executable, "PYTHONPATH": str(tmp_path), "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,

@@ -30,10 +30,10 @@ from unwritten.benchmark.protocols import (
 )
 from unwritten.benchmark.splits import SplitSettings, crossing_groups, split
 from unwritten.benchmark.splits_search import search
-from unwritten.benchmark.words import word_list
 from unwritten.config import settings_from
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.types import MODALITIES, STYLES, Clip, Modality
+from unwritten.words.lists import word_list
 
 RETRACE = set("abcdeghilmnorstuw")
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unwritten.benchmark import WordList, WordListSettings, word_list
 from unwritten.benchmark.manifest import letters_used
-from unwritten.benchmark.stop_words import STOP_WORDS
-from unwritten.benchmark.words import covered_words, fold_accents, item_settings, letters_of, read_words
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.types import MODALITIES, Clip
+from unwritten.words import WordList, WordListSettings, word_list
+from unwritten.words.lists import covered_words, fold_accents, item_settings, letters_of, read_words
+from unwritten.words.stop_words import STOP_WORDS
 
 
 def test_the_benchmark_list_has_5809_words_of_2_to_5_letters() -> None:

@@ -21,10 +21,10 @@ from unwritten.decoding import (
     string_log_likelihood,
     word_log_likelihoods,
 )
-from unwritten.decoding.bench import core_time_s, ctc_loss_of_every_word, emissions_like
 from unwritten.decoding.over_time import posterior_over_time
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.files import project_root
+from unwritten.studies.decoding_speed import core_time_s, ctc_loss_of_every_word, emissions_like
 
 WORDS = ("above", "about", "abode", "adobe", "house", "at", "on", "letter")
 FREQUENCY = (50.0, 100.0, 1.0, 2.0, 30.0, 400.0, 500.0, 20.0)

@@ -25,10 +25,10 @@ from unwritten.decoding import (
     likeliest_strings,
     string_log_likelihood,
 )
-from unwritten.decoding.bench import core_time_s, emissions_like
 from unwritten.decoding.prefix_search import LEAST_LENGTH
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.files import project_root
+from unwritten.studies.decoding_speed import core_time_s, emissions_like
 
 LETTERS = Alphabet("abc")
 law = settings(max_examples=25, deadline=None)

@@ -13,11 +13,11 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
-from unwritten.benchmarks import load_benchmark
 from unwritten.errors import UsageError
-from unwritten.evaluation import Job, load_jobs, read_items, stored_tables
+from unwritten.evaluation.evaluate import Job, load_jobs, read_items, stored_tables
+from unwritten.evaluation.items import load_benchmark
+from unwritten.evaluation.log import AnswerLog
 from unwritten.files import project_root
-from unwritten.readers.log import AnswerLog
 from unwritten.run import record_run, refuse_other_settings
 from unwritten.scoring.table import read_answers
 from unwritten.types import Answer, Clip, Modality
@@ -210,7 +210,7 @@ def test_a_reader_that_cannot_be_is_refused(overrides: list[str], message: str) 
 
 
 def test_money_and_speed_may_change_when_a_run_goes_on(tmp_path: Path) -> None:
-    from unwritten.evaluation import _FREE
+    from unwritten.evaluation.evaluate import _FREE
 
     config = composed("reader=gpt-4o", "modality=av")
     record_run(config, tmp_path)

@@ -17,7 +17,7 @@ from unwritten.handwriting.writers import SimulatedWriter
 from unwritten.readers.ctc import CtcNetwork, CtcReader
 from unwritten.readers.emissions import EmissionCache
 from unwritten.readers.oracle import OracleReader, OracleSettings, hand_in, with_true_tips
-from unwritten.readers.shots import cut_shot, letter_shots, record_shot
+from unwritten.recordings.shots import cut_shot, letter_shots, record_shot
 from unwritten.scoring.analysis import analyse, write_analysis
 from unwritten.scoring.breakdown import ola_by
 from unwritten.scoring.intervals import IntervalSettings

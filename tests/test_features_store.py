@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from unwritten.errors import UnwrittenError
-from unwritten.features.store import Store
+from unwritten.store import Store
 
 
 def test_an_entry_is_computed_once_and_again_when_its_key_changes(tmp_path):
@@ -44,7 +44,7 @@ def test_a_writer_killed_in_the_middle_leaves_only_whole_entries(tmp_path):
     script = textwrap.dedent(
         """
         import sys, numpy as np
-        from unwritten.features.store import Store
+        from unwritten.store import Store
         store = Store(sys.argv[1])
         for n in range(10_000):
             store.put("big", {"n": n}, {"x": np.full(20_000, n)})

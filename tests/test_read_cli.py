@@ -38,7 +38,7 @@ def test_every_sample_clip_gives_a_word_candidates_and_letters(sample_clips, cap
 
 
 def test_an_audio_item_never_reaches_the_tracker_whatever_its_container_hides(sample_clips, capsys, monkeypatch):
-    import unwritten.readers.recording as recording
+    import unwritten.recordings.record as recording
 
     def refuse(*_):
         raise AssertionError("the tracker was asked about an audio item")

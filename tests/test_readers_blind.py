@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unwritten.benchmark.words import WordList, word_list
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.readers.base import Reader
 from unwritten.readers.blind import BlindReader, BlindSettings, letter_shares
 from unwritten.readers.recorded import RecordedReader, published_scores, recorded_readers
 from unwritten.scoring import ordered_letter_accuracy
 from unwritten.types import Clip
+from unwritten.words.lists import WordList, word_list
 
 KNOWN = WordList(("cat", "cot", "dot", "is", "it"), np.array([4.0, 3.0, 2.0, 2.0, 1.0]))
 TEST_WORDS = word_list("benchmark").words[::9]

@@ -11,10 +11,10 @@ import pytest
 from unwritten.decoding import DecodingSettings, Lexicon, decode
 from unwritten.errors import UsageError
 from unwritten.media import read_frames, write_audio, write_video
-from unwritten.readers.replay import sound_from_first_picture, write_replay
-from unwritten.readers.replay_belief import Reading, belief_over_time
-from unwritten.readers.replay_drawing import INK, Box
-from unwritten.readers.replay_ink import InkOverTime
+from unwritten.replay.belief import Reading, belief_over_time
+from unwritten.replay.drawing import INK, Box
+from unwritten.replay.film import sound_from_first_picture, write_replay
+from unwritten.replay.ink import InkOverTime
 from unwritten.types import Recording, Track
 
 RATE_HZ = 15.0

@@ -10,7 +10,7 @@ import pytest
 from unwritten.errors import UnwrittenError
 from unwritten.files import project_root
 from unwritten.simulation.scene import SceneSettings, render
-from unwritten.tracking.conditions import Condition, make_truth
+from unwritten.studies.conditions import Condition, make_truth
 from unwritten.tracking.detector import NibDetector, peak_of
 
 

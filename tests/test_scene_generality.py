@@ -9,8 +9,8 @@ import pytest
 
 from unwritten.config import settings_from
 from unwritten.simulation.scene import SceneSettings
-from unwritten.tracking.conditions import CONDITIONS, make_truth
-from unwritten.tracking.generality import Result, error_shares, markdown, measure
+from unwritten.studies.conditions import CONDITIONS, make_truth
+from unwritten.studies.generality import Result, error_shares, markdown, measure
 
 
 @pytest.mark.parametrize("condition", CONDITIONS, ids=lambda condition: condition.name)

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from unwritten.benchmark.words import word_list
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.scoring.analysis import analyse
 from unwritten.scoring.breakdown import confusion_matrix, most_confused, ola_by
@@ -25,6 +24,7 @@ from unwritten.scoring.segments import (
 from unwritten.scoring.side_information import Snapper, snapped
 from unwritten.scoring.table import answers_table
 from unwritten.types import MODALITIES, STYLES, Answer, Clip
+from unwritten.words.lists import word_list
 
 QUICK = IntervalSettings(replicates=400)
 LETTERS = list("abcdefghijklmnopqrstuvwxyz")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from unwritten.benchmark.words import word_list
 from unwritten.errors import UnwrittenError
 from unwritten.scoring.intervals import CrossedBootstrap, Factor, IntervalSettings
+from unwritten.words.lists import word_list
 
 ALPHABET = 26
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from unwritten.bench.sound_realism import Shot, compare, draw_figure, shots_of_clip, simulate_shots
+from unwritten.studies.sound_realism import Shot, compare, draw_figure, shots_of_clip, simulate_shots
 
 RATE_HZ = 16_000
 

@@ -15,13 +15,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from synthesis_clips import LETTERS, RATE_HZ, clicks_s, flashes_s, letter_clip, letter_clips, make
 
-from unwritten.benchmark.audit import audit
+from unwritten.benchmark.audit.folder import audit
 from unwritten.benchmark.letters import find_clips
 from unwritten.benchmark.manifest import read_manifest
-from unwritten.benchmark.synthesis import SynthesisSettings, Word, synthesize
-from unwritten.benchmark.synthesis_letters import prepare
-from unwritten.benchmark.synthesis_mp3 import encode_frames, file_of
-from unwritten.benchmark.synthesis_settings import Canvas
+from unwritten.benchmark.synthesis.letters import prepare
+from unwritten.benchmark.synthesis.mp3 import encode_frames, file_of
+from unwritten.benchmark.synthesis.settings import Canvas
+from unwritten.benchmark.synthesis.synthesize import SynthesisSettings, Word, synthesize
 from unwritten.cli import main
 from unwritten.errors import UnwrittenError
 from unwritten.media import open_video, probe, read_audio, read_frames, write_audio, write_video
@@ -194,7 +194,7 @@ def test_an_interrupted_run_leaves_only_whole_files_and_goes_on(primitives: Path
 def test_a_write_that_fails_half_way_leaves_nothing(
     primitives: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from unwritten.benchmark import synthesis_words
+    from unwritten.benchmark.synthesis import words as synthesis_words
 
     def fill_the_disk(path: Path, *_: object, **__: object) -> None:
         path.write_bytes(b"half a film")
@@ -220,7 +220,7 @@ def test_the_disk_that_words_take_is_told_before_they_are_made(primitives: Path,
 
 
 def test_the_estimate_is_near_the_truth(primitives: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from unwritten.benchmark import synthesis
+    from unwritten.benchmark.synthesis import synthesize as synthesis
 
     estimates: list[int] = []
     monkeypatch.setattr(synthesis, "_announce_size", lambda jobs, out, tell: estimates.extend(job.size for job in jobs))

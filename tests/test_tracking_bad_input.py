@@ -129,8 +129,8 @@ def test_shots_without_a_pen_stay_empty_beside_shots_with_one(caplog: pytest.Log
 
 @pytest.mark.slow
 def test_a_light_nib_is_found_by_the_learned_detector() -> None:
-    from unwritten.tracking.conditions import CONDITIONS
-    from unwritten.tracking.generality import measure
+    from unwritten.studies.conditions import CONDITIONS
+    from unwritten.studies.generality import measure
 
     for name in ("light nib", "pencil"):
         condition = next(condition for condition in CONDITIONS if condition.name == name)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from unwritten.cli import main
+from unwritten.studies.tracker_accuracy import errors_percent, read_marks, score_tips
 from unwritten.tracking import TrackerSettings, track
-from unwritten.tracking.evaluate import errors_percent, read_marks, score_tips
 
 _CLIPS = (
     "words/standard/above_muted.mp4",

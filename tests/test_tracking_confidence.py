@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from unwritten.tracking.calibration import WITHIN, Sample, rendered
+from unwritten.studies.calibration import WITHIN, Sample, rendered
 from unwritten.tracking.confidence import calibrated
 from unwritten.tracking.refine import refine
 

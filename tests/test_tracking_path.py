@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from unwritten.tracking.calibration import Sample, fit
+from unwritten.studies.calibration import Sample, fit
 from unwritten.tracking.confidence import calibrated
 from unwritten.tracking.follow import follow
 from unwritten.tracking.path import Sighting, choose, fuse, gaps

@@ -14,16 +14,16 @@ from hydra import compose, initialize_config_dir
 
 # What names a function that ``files`` replaces: first imported under the patch, it would keep it.
 import unwritten.readers.ctc
-import unwritten.readers.shots  # noqa: F401
+import unwritten.recordings.shots  # noqa: F401
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.features.extract import FeatureSettings, extract
-from unwritten.features.store import Store
 from unwritten.files import project_root
 from unwritten.handwriting.corpus import from_strokes
 from unwritten.handwriting.writers import SimulatedWriter
 from unwritten.models.checkpoint import default_checkpoint, load_model, save_small
 from unwritten.simulation.clips import live_clips
 from unwritten.simulation.severity import severity
+from unwritten.store import Store
 from unwritten.training.clip_bank import AS_THEY_ARE, UNCHANGED, compose_clips, levelled, load_bank
 from unwritten.training.clips import ClipPlanner, ClipSettings, chosen_fold
 from unwritten.training.fit import fit, prepare
@@ -71,9 +71,9 @@ def files(monkeypatch, recordings, folder):
     def features_of(path, modality, settings, tracker, store):
         return extract(recording_of(path), settings)
 
-    monkeypatch.setattr("unwritten.readers.prepared.stored_features", features_of)
+    monkeypatch.setattr("unwritten.recordings.prepared.stored_features", features_of)
     monkeypatch.setattr("unwritten.readers.ctc.stored_features", features_of)
-    monkeypatch.setattr("unwritten.readers.recording.stored_track", lambda path, *_: recording_of(path).track)
+    monkeypatch.setattr("unwritten.recordings.record.stored_track", lambda path, *_: recording_of(path).track)
     return folder
 
 
@@ -214,7 +214,7 @@ def test_a_beginning_that_does_not_fit_is_refused_in_one_line(files, tmp_path):
 
 
 def test_a_clip_that_cannot_be_read_is_named_and_left_out(files, tmp_path, monkeypatch, capsys):
-    from unwritten.readers import prepared
+    from unwritten.recordings import prepared
 
     whole = prepared.stored_features
 

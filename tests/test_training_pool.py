@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from unwritten.features.spectrogram import SpectrogramSettings
-from unwritten.features.store import Store
 from unwritten.handwriting.writers import SimulatedWriter
 from unwritten.simulation.clips import written_by
 from unwritten.simulation.severity import SimulationSettings
+from unwritten.store import Store
 from unwritten.training.handwriting import HandwritingSettings, Styled, pools
 from unwritten.training.pool import Pool, PoolSettings, build_pool
 

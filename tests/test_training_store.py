@@ -17,13 +17,13 @@ import pytest
 from unwritten.cli import main
 from unwritten.cli.store import readable, size_in_bytes
 from unwritten.errors import UsageError
-from unwritten.features.store import Store, StoreError
 from unwritten.parallel import run_jobs
+from unwritten.store import Store, StoreError
 
 FILL = """
     import functools, sys, time
     import numpy as np
-    from unwritten.features.store import Store
+    from unwritten.store import Store
     from unwritten.parallel import run_jobs
 
     def work(n, root, log):
@@ -104,7 +104,7 @@ def test_a_size_limit_of_the_system_is_one_line(tmp_path):
         """
         import resource, signal, sys
         import numpy as np
-        from unwritten.features.store import Store, StoreError
+        from unwritten.store import Store, StoreError
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
         try:
@@ -185,13 +185,13 @@ def test_prepared_clips_are_not_heard_again(sounds, tmp_path, monkeypatch, capsy
     def fails(*arguments):
         raise AssertionError("it was heard again")
 
-    monkeypatch.setattr("unwritten.readers.prepared.record_file", fails)
+    monkeypatch.setattr("unwritten.recordings.prepared.record_file", fails)
     assert main(command) == 0
 
 
 def test_a_changed_setting_and_a_changed_file_are_computed_anew(sounds, tmp_path):
     from unwritten.features.extract import FeatureSettings
-    from unwritten.readers.prepared import stored_features
+    from unwritten.recordings.prepared import stored_features
 
     path, store = sounds / "standard" / "above.mp3", Store(tmp_path / "store")
     first = stored_features(path, "audio", FeatureSettings(), None, store)

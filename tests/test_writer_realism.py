@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unwritten.bench.writer_realism import NUMBERS, main, word_numbers
+from unwritten.studies.writer_realism import NUMBERS, main, word_numbers
 from unwritten.types import Strokes
 
 

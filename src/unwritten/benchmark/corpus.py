@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
-from unwritten.benchmark.words import letters_of
 from unwritten.errors import UnwrittenError
 from unwritten.types import MODALITIES, Clip, Modality
 from unwritten.wording import counted
+from unwritten.words.lists import letters_of
 
 Cell = tuple[str, int, Modality]
 

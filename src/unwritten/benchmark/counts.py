@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from unwritten.benchmark.letters import Found
-from unwritten.benchmark.words import LATIN
 from unwritten.types import MODALITIES, Clip, Modality
 from unwritten.wording import counted
+from unwritten.words.lists import LATIN
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from pathlib import Path
 import regex
 
 from unwritten.benchmark.manifest import Item, letters_used, read_manifest
-from unwritten.benchmark.words import letters_of
 from unwritten.errors import UnwrittenError
 from unwritten.files import digest_file
 from unwritten.types import MODALITIES, STYLES, Clip, Modality
+from unwritten.words.lists import letters_of
 
 _LETTERS = r"(?:\p{L}\p{M}*)+"
 

@@ -16,10 +16,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unwritten.benchmark.words import letters_of
 from unwritten.errors import UnwrittenError
 from unwritten.files import digest_file, whole_file
 from unwritten.types import MODALITIES, STYLES, Clip, Modality
+from unwritten.words.lists import letters_of
 
 if TYPE_CHECKING:
     import pandas as pd

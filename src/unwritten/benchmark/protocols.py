@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from unwritten.benchmark.splits import SplitSettings, crossing_groups, split
-from unwritten.benchmark.words import letters_of
 from unwritten.config import INFINITE, bounded
 from unwritten.errors import UnwrittenError
 from unwritten.types import Clip
+from unwritten.words.lists import letters_of
 
 Protocol = Literal["transfer", "live", "cross-style", "closed"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)

@@ -27,8 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the faults; status 0 whether there are any or not."""
-    from unwritten.benchmark.audit import audit, media_files
-    from unwritten.benchmark.audit_file import AuditSettings
+    from unwritten.benchmark.audit.file import AuditSettings
+    from unwritten.benchmark.audit.folder import audit, media_files
 
     count = len(media_files(arguments.folder))
     with tqdm(total=count, unit="file", file=sys.stderr, disable=not sys.stderr.isatty()) as bar:

@@ -17,7 +17,7 @@ from unwritten.cli._arguments import at_least_one
 from unwritten.cli._clips import add_folder, patterns
 from unwritten.errors import UnwrittenError
 from unwritten.features.extract import FeatureSettings
-from unwritten.features.store import Store, StoreError
+from unwritten.store import Store, StoreError
 from unwritten.types import Modality
 from unwritten.wording import counted
 
@@ -80,7 +80,7 @@ def _prepare(file: _File, features: FeatureSettings, root: Path | None) -> str:
     import cv2
     import torch
 
-    from unwritten.readers.prepared import stored_features
+    from unwritten.recordings.prepared import stored_features
 
     # The files keep the cores busy; threads within one would only be in each other's way.
     cv2.setNumThreads(1)

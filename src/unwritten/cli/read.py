@@ -52,13 +52,13 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.rotate is not None and not math.isfinite(arguments.rotate):
         raise UsageError(f"--rotate {arguments.rotate}: give an angle in degrees")
     if arguments.replay is not None:
-        from unwritten.readers.replay import check_replay_path
+        from unwritten.replay.film import check_replay_path
 
         check_replay_path(arguments.replay, arguments.clip)
     from unwritten.decoding.decode import decode
     from unwritten.decoding.settings import DecodingSettings
     from unwritten.readers.ctc import CtcNetwork
-    from unwritten.readers.recording import modality_of_file, record_file
+    from unwritten.recordings.record import modality_of_file, record_file
     from unwritten.tracking.settings import TrackerSettings
 
     start_s = time.perf_counter()
@@ -88,8 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UnwrittenError(f"{arguments.clip}: {error}") from error
     seconds = time.perf_counter() - start_s
     if arguments.replay is not None:
-        from unwritten.readers.replay import write_replay
-        from unwritten.readers.replay_belief import Reading
+        from unwritten.replay.belief import Reading
+        from unwritten.replay.film import write_replay
 
         read = Reading(arguments.clip, modality, recording, emissions, settings, decoded, lexicon, arguments.length)
         write_replay(arguments.replay, read)
@@ -117,10 +117,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _lexicon(name: str, length: int | None, alphabet: str):  # type: ignore[no-untyped-def]
     """The words that may be: the named list; ``benchmark`` without a length up to five adds long words and letters."""
-    from unwritten.benchmark.words import WordListSettings, read_words, word_list
     from unwritten.decoding.alphabet import Alphabet
     from unwritten.decoding.lexicon import Lexicon
     from unwritten.readers.ctc import named_lexicon
+    from unwritten.words.lists import WordListSettings, read_words, word_list
 
     if name not in ("none", "order", "benchmark", "english") and not Path(name).is_file():
         raise UsageError(f"--lexicon {name}: neither benchmark, english, order or none, nor a file; give one of them")

@@ -76,7 +76,7 @@ class _Loader:
         """
         from omegaconf import OmegaConf
 
-        from unwritten.benchmarks import load_benchmark
+        from unwritten.evaluation.items import load_benchmark
 
         node = run.config.get("benchmark")
         if not isinstance(node, dict):

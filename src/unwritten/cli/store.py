@@ -9,8 +9,8 @@ from collections import defaultdict
 from pathlib import Path
 
 from unwritten.errors import UnwrittenError, UsageError
-from unwritten.features.store import Store
 from unwritten.files import readable
+from unwritten.store import Store
 from unwritten.wording import counted
 
 _UNITS = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}

@@ -39,8 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Make the words; the manifest's path is printed last."""
-    from unwritten.benchmark.synthesis import SynthesisSettings, synthesize
-    from unwritten.benchmark.words import read_words
+    from unwritten.benchmark.synthesis.synthesize import SynthesisSettings, synthesize
+    from unwritten.words.lists import read_words
 
     try:
         settings = SynthesisSettings(

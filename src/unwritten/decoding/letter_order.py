@@ -24,9 +24,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unwritten.benchmark.words import WordListSettings, word_list
 from unwritten.decoding.alphabet import Alphabet
 from unwritten.errors import UnwrittenError
+from unwritten.words.lists import WordListSettings, word_list
 
 END = 0
 _ENGLISH = WordListSettings(top=0, wordlist="large", shortest=1, longest=30)

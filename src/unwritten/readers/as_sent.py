@@ -14,7 +14,7 @@ import numpy as np
 
 from unwritten.errors import UnwrittenError
 from unwritten.readers.base import Reader, failed_answer
-from unwritten.readers.recording import record_clip
+from unwritten.recordings.record import record_clip
 from unwritten.types import Answer, Clip, Modality, Recording, Track
 
 Sound = Literal["whole", "first-part"]

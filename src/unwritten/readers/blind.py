@@ -16,10 +16,10 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from unwritten.benchmark.words import NAMED, WordList, WordListSettings, letters_of, read_words, word_list
 from unwritten.errors import UsageError
 from unwritten.readers.base import failed_answer, number_of_letters
 from unwritten.types import MODALITIES, Answer, Clip, Modality
+from unwritten.words.lists import NAMED, WordList, WordListSettings, letters_of, read_words, word_list
 
 Strategy = Literal["constant", "random", "letters", "few-shot"]
 

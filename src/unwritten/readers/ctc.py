@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from unwritten.benchmark.words import NAMED, word_list
 from unwritten.decoding.alphabet import Alphabet
 from unwritten.decoding.decode import Decoded, decode
 from unwritten.decoding.lexicon import Lexicon
@@ -20,17 +19,18 @@ from unwritten.decoding.settings import DecodingSettings
 from unwritten.decoding.times import whole_spans_s
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.features.extract import FeatureSettings, extract
-from unwritten.features.store import Store
 from unwritten.files import digest_file
 from unwritten.models.checkpoint import default_checkpoint, load_model
 from unwritten.models.encoder import SUBSAMPLING
 from unwritten.models.fusion import HEADS
 from unwritten.readers.base import failed_answer, number_of_letters
 from unwritten.readers.emissions import EmissionCache
-from unwritten.readers.prepared import stored_features
-from unwritten.readers.recording import record_clip
+from unwritten.recordings.prepared import stored_features
+from unwritten.recordings.record import record_clip
+from unwritten.store import Store
 from unwritten.tracking.settings import TrackerSettings
 from unwritten.types import MODALITIES, Answer, Clip, Features, Modality, Recording
+from unwritten.words.lists import NAMED, word_list
 
 MODES = ("ctc", "ctc-letters", "ctc-free")
 """What a reader is told: n and a lexicon; n; nothing."""

@@ -16,7 +16,7 @@ from unwritten.decoding.in_spans import decode_in_spans, edges_of
 from unwritten.errors import UnwrittenError
 from unwritten.readers.base import failed_answer, number_of_letters
 from unwritten.readers.ctc import CtcReader
-from unwritten.readers.recording import record_clip
+from unwritten.recordings.record import record_clip
 from unwritten.types import Answer, Clip, FloatArray, Modality, Recording, Track, Truth
 
 Step = Literal["tips", "shots", "contact", "boundaries"]

@@ -89,8 +89,8 @@ def gather(clip: Clip, network: CtcNetwork | None) -> Evidence:
 
 
 def _recording(clip: Clip, modality: Modality) -> Recording:
-    from unwritten.features.store import Store
-    from unwritten.readers.recording import record_clip
+    from unwritten.recordings.record import record_clip
+    from unwritten.store import Store
 
     return record_clip(clip, modality, None, Store())
 

@@ -258,7 +258,7 @@ def answering_of(rows: pd.DataFrame) -> Answering | None:
 
 @lru_cache(maxsize=1)
 def _frequent_words() -> frozenset[str]:
-    from unwritten.benchmark.words import word_list
+    from unwritten.words.lists import word_list
 
     return frozenset(word_list("english").words[:FREQUENT])
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from unwritten.benchmark.words import word_list
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.handwriting import load
 from unwritten.handwriting.corpus import HandwritingCorpus, from_strokes
@@ -19,6 +18,7 @@ from unwritten.simulation.severity import SimulationSettings, severity
 from unwritten.simulation.sound import simulate_sound
 from unwritten.simulation.writing import LetterBank, join_shots, letter_heights_mm, perform_sample
 from unwritten.types import Clip, Recording, Truth
+from unwritten.words.lists import word_list
 
 CONDITIONS = ("live", "shots")
 SAMPLE_RATE_HZ = 16_000

@@ -1,4 +1,4 @@
-"""From raw evidence to a probability: the map that ``unwritten.tracking.calibration`` fits."""
+"""From raw evidence to a probability: the map that ``unwritten.studies.calibration`` fits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Raw confidence and how often tips were within 1 % of the diagonal there; between the knots the map is linear.
-# ``python -m unwritten.tracking.calibration --fit --scenes 200 --first 1000``, rendered scenes alone.
+# ``python -m unwritten.studies.calibration --fit --scenes 200 --first 1000``, rendered scenes alone.
 KNOTS: tuple[tuple[float, float], ...] = (
     (0.0, 0.0),
     (0.2, 0.107),

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from unwritten.errors import UnwrittenError
 from unwritten.features.extract import FeatureSettings, track_features
 from unwritten.features.kinematics import CHANNELS
-from unwritten.features.store import Store, StoreError
 from unwritten.parallel import run_jobs
 from unwritten.simulation.camera import CameraSettings
+from unwritten.store import Store, StoreError
 from unwritten.training.pool import quantise
 from unwritten.training.samples import ComposedItem, PlannedItem, SoundAugmentSettings, letter_shots, sound_change
 from unwritten.types import Clip, FloatArray, Modality, Track
@@ -99,8 +99,8 @@ def _load(
 ) -> tuple[Track | None, NDArray[np.uint8], NDArray[np.bool_]] | str:
     """Track, energies and their mask of one clip, or why it cannot be read."""
     # Readers build on models: what they keep of files is reached from here only when clips are trained on.
-    from unwritten.readers.prepared import stored_features
-    from unwritten.readers.recording import stored_track
+    from unwritten.recordings.prepared import stored_features
+    from unwritten.recordings.record import stored_track
     from unwritten.tracking.settings import TrackerSettings
 
     store = Store(root)

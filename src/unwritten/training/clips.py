@@ -10,21 +10,22 @@ import lightning
 import numpy as np
 from numpy.typing import NDArray
 
-from unwritten.benchmark import find_clips, word_list
+from unwritten.benchmark import find_clips
 from unwritten.benchmark.protocols import PROTOCOLS, Fold, ProtocolSettings, folds
 from unwritten.config import settings_from
 from unwritten.errors import UsageError
 from unwritten.features.extract import FeatureSettings
 from unwritten.features.kinematics import CHANNELS
-from unwritten.features.store import Store
 from unwritten.models.module import CtcModule
 from unwritten.simulation.camera import CameraSettings
+from unwritten.store import Store
 from unwritten.training.clip_bank import AS_THEY_ARE, UNCHANGED, ClipBank, compose_clips, describe_clips, load_bank
 from unwritten.training.data import LoaderSettings, SimulatedBatches, SimulatedData
 from unwritten.training.samples import ComposedItem, MixSettings, PlannedItem, Planner, SoundAugmentSettings
 from unwritten.training.setup import TrainingSettings
 from unwritten.types import Clip
 from unwritten.wording import counted
+from unwritten.words import word_list
 
 _HELD_WORDS = 10  # one word in so many of those that can be joined is kept for validation, where clips give none
 

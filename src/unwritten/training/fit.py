@@ -13,11 +13,11 @@ from omegaconf import DictConfig, OmegaConf
 
 from unwritten.config import settings_from, whole_number
 from unwritten.errors import UnwrittenError, UsageError
-from unwritten.features.store import Store
 from unwritten.files import whole_file
 from unwritten.models.module import CtcModule
 from unwritten.run import record_run, refuse_other_settings
 from unwritten.scoring.scores import Score
+from unwritten.store import Store
 from unwritten.training.callbacks import process_rank
 from unwritten.training.data import SimulatedData
 from unwritten.training.resume import last_checkpoint
@@ -38,25 +38,6 @@ _FREE = (
     *(f"trainer.{name}" for name in ("accelerator", "strategy", "precision", "compile", "deterministic", "threads")),
     "data.loader.workers",
 )
-
-
-def train(config: DictConfig) -> float:
-    """Run ``train.py``: prepare, fit or resume, score, print the scores; or a study of such runs.
-
-    Returns:
-        The validation loss of the best checkpoint, which sweeps minimise.
-
-    Raises:
-        UsageError: an unknown setting.
-        UnwrittenError: the data cannot be used or the run directory cannot be written.
-    """
-    from hydra.core.hydra_config import HydraConfig
-
-    if config.get("hparams_search"):
-        from unwritten.training.sweep import search
-
-        return search(OmegaConf.to_container(config.hparams_search), whole_number(config.seed, "seed"))  # type: ignore[arg-type]
-    return fit(config, Path(HydraConfig.get().runtime.output_dir))
 
 
 def fit(config: DictConfig, run_dir: Path, callbacks: Sequence[lightning.Callback] = ()) -> float:

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from unwritten.benchmark.words import word_list
 from unwritten.config import INFINITE, bounded
 from unwritten.errors import UsageError
 from unwritten.features.spectrogram import SpectrogramSettings
-from unwritten.features.store import Store
 from unwritten.handwriting import load
 from unwritten.handwriting.corpus import HandwritingCorpus, from_strokes
 from unwritten.handwriting.retrace import retrace
 from unwritten.handwriting.writers import SimulatedWriter
 from unwritten.simulation.clips import written_by
 from unwritten.simulation.severity import SimulationSettings
+from unwritten.store import Store
 from unwritten.training.pool import Pool, PoolSettings, build_pool
+from unwritten.words.lists import word_list
 
 Styled = tuple[HandwritingCorpus, str]
 

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unwritten.features.spectrogram import SpectrogramSettings, frame_count, log_mel
-from unwritten.features.store import Arrays, Store
 from unwritten.handwriting.corpus import HandwritingCorpus
 from unwritten.parallel import run_jobs
 from unwritten.simulation.motion import MOTION_RATE_HZ
 from unwritten.simulation.pen import PenSettings
 from unwritten.simulation.sound import SoundSettings, simulate_sound
 from unwritten.simulation.writing import letter_heights_mm, perform_sample
+from unwritten.store import Arrays, Store
 
 _SHARD = 500  # entries computed together: what a killed run loses at most per process
 _VERSION = 1  # raised when the simulation changes what it makes of the same settings

@@ -18,17 +18,17 @@ def score(config: DictConfig, checkpoint: Path, run_dir: Path) -> list[Score]:
     Returns:
         One entry for each reader, modality and style, as in ``scores.json``.
     """
-    from unwritten.evaluation import Job, read_items
-    from unwritten.features.store import Store
+    from unwritten.evaluation.evaluate import Job, read_items
+    from unwritten.evaluation.log import AnswerLog
     from unwritten.files import digest_file
     from unwritten.readers.base import Reader
     from unwritten.readers.blind import BlindReader, BlindSettings
     from unwritten.readers.ctc import MODES, CtcReader
-    from unwritten.readers.log import AnswerLog
     from unwritten.scoring.intervals import IntervalSettings
     from unwritten.scoring.scores import score_table, write_scores
     from unwritten.scoring.table import answers_table, write_answers
     from unwritten.scoring.text import format_scores
+    from unwritten.store import Store
     from unwritten.types import MODALITIES
 
     benchmark, clips = scored_clips(config)

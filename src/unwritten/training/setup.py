@@ -13,10 +13,10 @@ from unwritten.config import settings_from, whole_number
 from unwritten.errors import UsageError
 from unwritten.features.extract import FeatureSettings
 from unwritten.features.kinematics import CHANNELS
-from unwritten.features.store import Store
 from unwritten.models.fusion import ModelSettings
 from unwritten.models.module import CtcModule, OptimiserSettings
 from unwritten.simulation.severity import SimulationSettings
+from unwritten.store import Store
 from unwritten.training.data import LoaderSettings, SimulatedBatches, SimulatedData
 from unwritten.training.handwriting import HandwritingSettings, describe, pools
 from unwritten.training.samples import MixSettings, Planner, SoundAugmentSettings
@@ -109,7 +109,7 @@ def assemble(
     if not quiet:
         print(f"training on {describe(training)}\nvalidating on {describe(validation)}")
     if words is None:
-        from unwritten.benchmark.words import word_list
+        from unwritten.words.lists import word_list
 
         english = word_list("english")
         parts = (english.words, english.frequency)

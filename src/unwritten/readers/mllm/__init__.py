@@ -192,7 +192,7 @@ def _candidates(prompt: PromptSettings, where: str) -> dict[int, tuple[str, ...]
     """The most frequent candidates of each length."""
     if not prompt.candidates:
         return {}
-    from unwritten.benchmark.words import NAMED, read_words, word_list
+    from unwritten.words.lists import NAMED, read_words, word_list
 
     if prompt.candidates in NAMED:
         listed = word_list(prompt.candidates)
@@ -212,7 +212,7 @@ def _candidates(prompt: PromptSettings, where: str) -> dict[int, tuple[str, ...]
 
 
 def _default_store() -> Path:
-    from unwritten.features.store import default_store
+    from unwritten.store import default_store
 
     return default_store() / "replies.sqlite3"
 

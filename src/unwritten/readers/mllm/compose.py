@@ -148,8 +148,8 @@ class Composer:
         return (*parts, Text(asked)), sent
 
     def _given(self, clip: Clip, modality: Modality) -> tuple[Part, ...]:
-        from unwritten.features.store import Store
-        from unwritten.readers.recording import record_clip
+        from unwritten.recordings.record import record_clip
+        from unwritten.store import Store
 
         recording = record_clip(clip, modality, None, Store())
         sees = "image" in self.setup.settings.abilities

@@ -96,8 +96,8 @@ def clip_file(clip: Clip, modality: Modality, rendered: Path | None = None) -> P
         raise UnwrittenError(f"{clip.id}: has no {modality} file; leave out modality={modality} or add the file")
     if clip.recording is None:
         return clip.files[modality]
-    from unwritten.features.store import default_store
     from unwritten.simulation.scene import render_clip
+    from unwritten.store import default_store
 
     whole = clip.recording
     recording = Recording(

@@ -1,0 +1,1 @@
+"""Words made of letter clips, cleanly or as the published ones were made."""

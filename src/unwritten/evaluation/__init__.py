@@ -1,0 +1,1 @@
+"""The one loop that lets readers answer items, its log, its items."""
