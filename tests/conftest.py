@@ -17,8 +17,14 @@ def _shared_folder(name: str) -> Path:
 
 
 @pytest.fixture(scope="session")
+def data() -> Path:
+    """Folder of the three real benchmark clips that a clone holds."""
+    return Path(__file__).parent / "data"
+
+
+@pytest.fixture(scope="session")
 def sample_clips() -> Path:
-    """Folder of real benchmark clips."""
+    """Folder of all public benchmark clips."""
     return _shared_folder("unwritten-samples")
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 import torch
@@ -24,7 +22,7 @@ from unwritten.decoding import (
 from unwritten.decoding.over_time import posterior_over_time
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.files import project_root
-from unwritten.studies.decoding_speed import core_time_s, ctc_loss_of_every_word, emissions_like
+from unwritten.studies.decoding_speed import ctc_loss_of_every_word, emissions_like
 
 WORDS = ("above", "about", "abode", "adobe", "house", "at", "on", "letter")
 FREQUENCY = (50.0, 100.0, 1.0, 2.0, 30.0, 400.0, 500.0, 20.0)
@@ -125,6 +123,16 @@ def test_a_name_that_no_list_holds_is_read_with_an_open_vocabulary(lexicon):
     assert any_length.word == "zoltan"
     longer = emissions_of("genevieve")
     assert decode(longer, DecodingSettings(open_vocabulary=True), lexicon, n=9).word == "genevieve"
+
+
+def test_the_configuration_for_names_reads_a_name_that_no_list_holds(lexicon):
+    with initialize_config_dir(str(project_root() / "conf"), version_base="1.3"):
+        config = compose("evaluate", ["reader=ctc", "+decoding@reader.ctc.decoding=names"])
+        listed = compose("evaluate", ["reader=ctc"])
+    for node, word in ((config, "genev"), (listed, None)):
+        settings = settings_from(DecodingSettings, node.reader.ctc.decoding, "decoding")
+        read = decode(emissions_of("genev"), settings, lexicon, n=5).word
+        assert read == word if word else read in WORDS
 
 
 def test_an_open_vocabulary_still_prefers_the_lexicon_when_both_explain_the_clip(lexicon):
@@ -323,22 +331,10 @@ def english_like(count, longest=5, seed=0):
     return list(words)
 
 
-def test_the_benchmarks_list_is_read_within_fifteen_milliseconds_of_a_core():
-    lexicon = Lexicon.build(english_like(5_809))
-    for kind in ("flat", "peaked"):
-        log_probs = emissions_like(kind, 500)
-        assert core_time_s(lambda e=log_probs: decode(e, DecodingSettings(), lexicon, None), 15) < 0.015
-
-
 @pytest.mark.slow
-def test_all_english_is_read_within_150_milliseconds_of_a_core_and_faster_than_ctc_loss():
+def test_every_word_of_all_english_is_as_likely_as_ctc_loss_says():
     lexicon = Lexicon.build(english_like(76_717))
-    torch.set_num_threads(1)
     for kind in ("flat", "peaked"):
         log_probs = emissions_like(kind, 500)
-        seconds = core_time_s(lambda e=log_probs: decode(e, DecodingSettings(), lexicon, None), 5)
-        assert seconds < 0.150
-        start = time.process_time()
         losses = ctc_loss_of_every_word(log_probs, lexicon)
-        assert time.process_time() - start > 20 * seconds
         assert word_log_likelihoods(log_probs, lexicon) == pytest.approx(-losses.numpy(), rel=1e-4)

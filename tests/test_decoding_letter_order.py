@@ -28,7 +28,7 @@ from unwritten.decoding import (
 from unwritten.decoding.prefix_search import LEAST_LENGTH
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.files import project_root
-from unwritten.studies.decoding_speed import core_time_s, emissions_like
+from unwritten.studies.decoding_speed import emissions_like
 
 LETTERS = Alphabet("abc")
 law = settings(max_examples=25, deadline=None)
@@ -249,10 +249,3 @@ def test_the_committed_readers_are_told_the_letter_order_and_no_list():
         built = settings_from(DecodingSettings, OmegaConf.to_container(node.decoding), "decoding")
         assert (node.name, node.mode, "lexicon" in node) == (name, mode, False)
         assert (built.letter_order, built.letter_order_weight) == (4, 0.5)
-
-
-def test_five_letters_are_read_within_thirty_milliseconds_of_a_core():
-    for kind in ("flat", "peaked"):
-        log_probs = emissions_like(kind, 150)
-        settings = DecodingSettings(answer="expected_ola", letter_order=4)
-        assert core_time_s(lambda e=log_probs, s=settings: decode(e, s, None, 5), 7) < 0.030

@@ -77,3 +77,33 @@ def test_a_motion_without_a_stroke_stays_as_it_is() -> None:
     rng = np.random.default_rng(0)
     np.testing.assert_array_equal(stretch_strokes(xy, nowhere, shot, 1.0, 0.3, 0.1, rng), xy)
     np.testing.assert_array_equal(misplace_strokes(xy, nowhere, shot, HEIGHT_MM, 1.0, 0.14, rng), xy)
+
+
+@settings(max_examples=30, deadline=None)
+@given(letter=st.sampled_from("abdeghkpqt"), seed=st.integers(0, 200), reach=st.floats(0.05, 0.4))
+def test_after_one_corner_of_a_shot_the_path_is_shifted_one_way_and_the_shift_fades(
+    letter: str, seed: int, reach: float
+) -> None:
+    motion = performed(letter, seed % 3)
+    rng = np.random.default_rng(seed)
+    changed = misplace_strokes(motion.xy_mm, motion.pen_down, motion.shot, HEIGHT_MM, 1.0, reach, rng)
+    off = np.hypot(*(changed - motion.xy_mm).T)
+    if not off.any():
+        return  # a letter without a corner
+    largest = int(off.argmax())
+    assert (np.diff(off[: largest + 1]) >= -1e-9).all() and (np.diff(off[largest:]) <= 1e-9).all()
+    assert largest - np.flatnonzero(off)[0] <= 16, "the pen is where it goes on from within a twelfth of a second"
+    assert off[0] == 0.0
+    direction = (changed - motion.xy_mm)[off > 1e-9] / off[off > 1e-9, None]
+    np.testing.assert_allclose(direction, np.broadcast_to(direction[0], direction.shape), atol=1e-6)
+
+
+def test_shifts_reach_as_far_as_asked_and_rather_upwards() -> None:
+    one, reach, shots = performed("a"), 0.14, 400
+    xy, down = np.tile(one.xy_mm, (shots, 1)), np.tile(one.pen_down, shots)
+    shot = np.repeat(np.arange(shots), len(one))
+    changed = misplace_strokes(xy, down, shot, HEIGHT_MM, 1.0, reach, np.random.default_rng(1))
+    off = (changed - xy).reshape(shots, len(one), 2)
+    largest = off[np.arange(shots), np.hypot(off[..., 0], off[..., 1]).argmax(axis=1)]
+    assert largest[:, 0].std() == pytest.approx(reach * HEIGHT_MM, rel=0.15)
+    assert largest[:, 1].mean() == pytest.approx(reach * HEIGHT_MM / 2, rel=0.25)

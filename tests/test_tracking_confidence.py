@@ -28,10 +28,12 @@ def _assert_sure_frames_are_near(samples: list[Sample], level: float, at_least: 
     assert binom.sf(misses - 1, len(shares), 1 - level) > 0.01
 
 
-def test_frames_said_to_be_sure_are_near_the_tip_in_fresh_scenes() -> None:
-    samples = _claims((7017, 7019, 7032, 7050, 7058))  # chosen because something is said to be sure in them
-    _assert_sure_frames_are_near(samples, 0.9, 4)
-    _assert_sure_frames_are_near(samples, 0.7, 5)
+def test_in_five_fresh_scenes_nineteen_of_twenty_frames_called_likely_are_near_the_tip() -> None:
+    """A guard: these scenes were chosen because much is claimed in them; how true claims are is asked below."""
+    samples = _claims((7017, 7019, 7032, 7050, 7058))
+    near = np.concatenate([(sample.off <= WITHIN)[sample.raw >= 0.7] for sample in samples])
+    assert len(near) >= 60 and near.mean() >= 0.95
+    assert all((sample.off <= WITHIN)[sample.raw >= 0.9].all() for sample in samples)
 
 
 @pytest.mark.parametrize("angle", [-1.3, 0.4])

@@ -3,7 +3,8 @@
 ``python -m unwritten.studies.tracker_accuracy MARKS.csv FOLDER`` prints one table: this tracker beside Lucas-Kanade and
 CSRT that a person sets on the tip at the start of every shot, and MediaPipe's index fingertip at its defaults. Errors
 are in percent of the diagonal. Metrics after TAP-Vid (Doersch et al., 2022): position accuracy is the share of visible
-points within a threshold; average Jaccard counts true positives against false ones and misses, averaged over thresholds.
+points within a threshold; average Jaccard counts true positives against false ones and misses, averaged over
+thresholds.
 """
 
 from __future__ import annotations
