@@ -15,7 +15,7 @@ class SoundSettings:
     """Settings of the simulated sound; the defaults are those of severity ``measured``.
 
     A mean comes with the spread (standard deviation) it is drawn with, once per clip unless a shot or an event is
-    named. Levels in dBFS are those of real clips of the benchmark (see ``docs/sound.md``).
+    named. Levels in dBFS are those of real clips of the benchmark (see ``docs/reference/sound.md``).
 
     Attributes:
         friction_over_floor_db, friction_over_floor_sd_db: by how much the scratch at the writer's usual speed stands

@@ -1,8 +1,8 @@
 """How near words of simulated writers come to words on tablets: the same medians of both.
 
-``python -m unwritten.studies.writer_realism words_with_hover.npz`` prints the table of docs/handwriting.md. Words with
-a lift for every three letters stand beside print, words with fewer beside cursive; each simulated column has one writer
-for every word of the corpus that is looked at.
+``python -m unwritten.studies.writer_realism words_with_hover.npz`` prints the table of docs/reference/handwriting.md.
+Words with a lift for every three letters stand beside print, words with fewer beside cursive; each simulated column has
+one writer for every word of the corpus that is looked at.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("corpus", type=Path, help="words of handwriting with their lifts (.npz)")
     parser.add_argument("--every", type=int, default=10, help="look at one word of so many")
     arguments = parser.parse_args(argv)
-    corpus = load_npz(arguments.corpus, rates_hz={"sta": 100.0})  # not the header's 200: docs/handwriting.md
+    corpus = load_npz(arguments.corpus, rates_hz={"sta": 100.0})  # not the header's 200: docs/reference/handwriting.md
     words = [corpus[index] for index in range(0, len(corpus), arguments.every)]
     real = np.array([word_numbers(word) for word in words])
     joined = real[:, _LIFTS] < _JOINED

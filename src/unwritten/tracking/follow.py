@@ -80,7 +80,7 @@ def follow(
         axis[:, column] = np.interp(every, every[seen], axis[seen, column])
     # A frame that motion blurs is as sure as those that flow ties it to.
     evidence = _smooth(np.interp(every, every[seen], score[seen]), time_s)
-    # Raw: unwritten.tracking.confidence has the map to a probability, docs/tracking.md how it was fitted.
+    # Raw: unwritten.tracking.confidence has the map to a probability, docs/reference/tracking.md how it was fitted.
     sure = share * np.exp(-deviation / 20) / (1 + np.exp(-4.0 * (evidence - 1.5)))
     visible &= sure >= settings.min_confidence
     bridged &= visible

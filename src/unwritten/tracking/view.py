@@ -106,7 +106,8 @@ def mirror_evidence(track: Track, writing_rad: float) -> float:
     """Log odds that the picture of a left-looking hand is a mirrored right hand's.
 
     Seen the one way or the other the letters are each other's mirror images: writing that ends to the left of where it
-    began and turns clockwise is mirrored. Weights by logistic regression on UNIPEN letters (see ``docs/tracking.md``).
+    began and turns clockwise is mirrored. Weights by logistic regression on UNIPEN letters
+    (``docs/reference/tracking.md``).
 
     Args:
         track: the track.
