@@ -18,6 +18,7 @@ from unwritten.evaluation.evaluate import Job, load_jobs, read_items, stored_tab
 from unwritten.evaluation.items import load_benchmark
 from unwritten.evaluation.log import AnswerLog
 from unwritten.files import project_root
+from unwritten.readers import Reader
 from unwritten.run import record_run, refuse_other_settings
 from unwritten.scoring.table import read_answers
 from unwritten.types import Answer, Clip, Modality
@@ -52,7 +53,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "clips"
 
 
-class Stub:
+class Stub(Reader):
     """Answers the truth; breaks once at the items named."""
 
     def __init__(self, name: str = "stub", breaks_at: Sequence[str] = ()) -> None:

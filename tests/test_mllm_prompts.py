@@ -152,7 +152,7 @@ def test_demonstrations_go_first_with_their_answers(tmp_path):
             }
         )
         reader: Any = mllm.load(node)
-        reader.asked(clips, "audio")
+        reader.begin(clips, "audio")
         (answer,) = reader.read(clips[:1], "audio")
         turns = server.asked[0]["messages"]
     assert [turn["role"] for turn in turns] == ["user", "assistant", "user", "assistant", "user"]

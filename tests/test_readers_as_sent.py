@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from unwritten.readers import Reader
 from unwritten.readers.as_sent import AsSentReader, AsSentSettings, thin_track
+from unwritten.recordings.record import record_clip
 from unwritten.types import MODALITIES, Answer, Clip, Modality, Recording, Track
 
 
-class Keeper:
+class Keeper(Reader):
     """Keeps the recordings that it is given."""
 
     name = "keeper"
@@ -21,6 +23,9 @@ class Keeper:
 
     def __init__(self) -> None:
         self.seen: list[Recording] = []
+
+    def recording_of(self, clip: Clip, modality: Modality) -> Recording:
+        return record_clip(clip, modality)
 
     def modalities(self) -> tuple[Modality, ...]:
         return MODALITIES

@@ -7,9 +7,9 @@ which has y up. Absence is a mask: a value whose mask is False means nothing and
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +79,17 @@ class Track:
     def diagonal_px(self) -> float:
         """Length of the frame's diagonal in square pixels."""
         return float(np.hypot(*self.size_px))
+
+    def select(self, members: BoolArray | IntArray) -> Track:
+        """The track in some frames, on the same clock.
+
+        Args:
+            members: ``[T]`` bool, True for a frame to keep; or the numbers of the frames.
+        """
+        per_frame: dict[str, Any] = {
+            name: value[members] for name, value in vars(self).items() if isinstance(value, np.ndarray)
+        }
+        return replace(self, **per_frame)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -118,7 +118,7 @@ def read_all(config: DictConfig, run_dir: Path) -> tuple[pd.DataFrame, Problems]
     clips = load_benchmark(config.benchmark, config.seed)
     for line in not_asked([job.reader for job in jobs], clips, modality):
         print(line, file=sys.stderr)
-    if any(getattr(job.reader, "dry_run", False) for job in jobs):
+    if any(job.reader.dry_run for job in jobs):
         print_plans(jobs, clips, modality)
         raise SystemExit(0)
     asked: list[tuple[str, str, str]] = []
@@ -132,12 +132,12 @@ def read_all(config: DictConfig, run_dir: Path) -> tuple[pd.DataFrame, Problems]
                 if given not in job.reader.modalities():
                     continue
                 items = [clip for clip in clips if given in clip.modalities]
-                if not getattr(job.reader, "reads_shots", False):
+                if not job.reader.reads_shots:
                     items = [clip for clip in items if clip.shot is None]
-                items = list(getattr(job.reader, "asked", lambda clips, _: clips)(items, given))
+                items = list(job.reader.asked(items, given))
                 asked += [(job.reader.name, given, clip.id) for clip in items]
                 answers += read_items(job, items, given, log)
-            unknown += [f"{job.reader.name}/{item}" for item in _unknown_items(job.reader, clips)]
+            unknown += [f"{job.reader.name}/{item}" for item in job.reader.unknown_items(clips)]
     if not asked:
         raise UnwrittenError(
             f"{run_dir}: no reader takes a modality that an item has, or no truth that it is to be handed is known; "
@@ -152,17 +152,14 @@ def read_all(config: DictConfig, run_dir: Path) -> tuple[pd.DataFrame, Problems]
 def print_plans(jobs: Sequence[Job], clips: Sequence[Clip], modality: Modality | None) -> None:
     """Say what each reader that is run dry would ask and pay for; nothing is read."""
     for job in jobs:
-        plan = getattr(job.reader, "plan", None)
-        if plan is None or not getattr(job.reader, "dry_run", False):
+        if not job.reader.dry_run:
             print(f"{job.reader.name}: left out of the dry run")
             continue
         for given in MODALITIES if modality is None else (modality,):
             if given in job.reader.modalities():
-                print(plan([clip for clip in clips if given in clip.modalities], given))
-
-
-def _unknown_items(reader: Reader, clips: Sequence[Clip]) -> Iterable[str]:
-    return getattr(reader, "unknown_items", lambda _: ())(clips)
+                items = [clip for clip in clips if given in clip.modalities]
+                job.reader.begin(items, given)
+                print(job.reader.plan(items, given))
 
 
 def load_jobs(config: DictConfig) -> list[Job]:
@@ -174,7 +171,7 @@ def load_jobs(config: DictConfig) -> list[Job]:
     jobs: list[Job] = []
     for key, node in config.reader.items():
         for reader in load_reader(node, str(key)):
-            protocol = str(node.get("protocol") or getattr(reader, "protocol", None) or config.protocol)
+            protocol = str(node.get("protocol") or reader.protocol or config.protocol)
             if protocol not in PROTOCOLS:
                 raise UsageError(f"protocol={protocol}: known are {', '.join(PROTOCOLS)}")
             if reader.name in {job.reader.name for job in jobs}:
@@ -183,7 +180,7 @@ def load_jobs(config: DictConfig) -> list[Job]:
                 "reader": OmegaConf.to_container(node, resolve=True),
                 "benchmark": OmegaConf.to_container(config.benchmark, resolve=True),
                 "seed": config.seed,
-                "fingerprint": getattr(reader, "fingerprint", ""),
+                "fingerprint": reader.fingerprint,
             }
             digest = hashlib.sha256(json.dumps(depends, sort_keys=True, default=str).encode()).hexdigest()[:16]
             jobs.append(Job(reader, protocol, digest))
@@ -197,6 +194,7 @@ def read_items(job: Job, clips: Sequence[Clip], modality: Modality, log: AnswerL
     stored = log.stored(job.reader.name, modality, job.settings)
     answers = [stored[clip.id] for clip in clips if clip.id in stored]
     left = [clip for clip in clips if clip.id not in stored]
+    job.reader.begin(clips, modality)
     progress = tqdm(
         total=len(clips), initial=len(answers), desc=f"{job.reader.name} {modality}", unit="clip", mininterval=1.0
     )

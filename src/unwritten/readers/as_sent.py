@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 import numpy as np
 
 from unwritten.errors import UnwrittenError
 from unwritten.readers.base import Reader, failed_answer
-from unwritten.recordings.record import record_clip
+from unwritten.readers.ctc import CtcReader
 from unwritten.types import Answer, Clip, Modality, Recording, Track
 
 Sound = Literal["whole", "first-part"]
@@ -41,19 +41,19 @@ class AsSentSettings:
             raise ValueError(f"sound: {self.sound!r} is not one of {', '.join(get_args(Sound))}")
 
 
-class AsSentReader:
+class AsSentReader(Reader):
     """A reader that gets its clips as they are sent to models.
 
     Args:
-        reader: reads recordings; its ``tracker`` and ``store``, where it has them, make the tracks.
+        reader: makes the recordings and reads what is left of them.
         settings: what is left of a clip.
     """
 
-    def __init__(self, reader: Reader, settings: AsSentSettings = AsSentSettings()) -> None:
+    def __init__(self, reader: CtcReader, settings: AsSentSettings = AsSentSettings()) -> None:
         self.name = reader.name
         self.reader = reader
         self.settings = settings
-        self.fingerprint = str(getattr(reader, "fingerprint", ""))
+        self.fingerprint = reader.fingerprint
 
     def modalities(self) -> tuple[Modality, ...]:
         """Those of the reader."""
@@ -61,11 +61,10 @@ class AsSentReader:
 
     def read(self, clips: Sequence[Clip], modality: Modality) -> Iterator[Answer]:
         """Yield one answer for each clip, in order."""
-        tracker, store = getattr(self.reader, "tracker", None), getattr(self.reader, "store", None)
         for clip in clips:
             start_s = time.perf_counter()
             try:
-                recording = self._as_sent(record_clip(clip, modality, tracker, store), clip, modality)
+                recording = self._as_sent(self.reader.recording_of(clip, modality), clip, modality)
             except (UnwrittenError, ValueError) as error:
                 yield failed_answer(clip, self.name, modality, error, time.perf_counter() - start_s)
                 continue
@@ -111,13 +110,4 @@ def thin_track(track: Track, frames_per_second: float) -> Track:
     )
     # A hair early: 1/30 s steps add up to a little more or less than a second.
     keep = np.unique(np.minimum(np.searchsorted(track.time_s, wanted_s - 1e-3), len(track) - 1))
-    per_frame = {field.name for field in fields(Track)} - {
-        "size_px",
-        "sample_aspect_ratio",
-        "writing_rad",
-        "mirrored",
-    }
-    thinned: dict[str, Any] = {
-        name: None if getattr(track, name) is None else getattr(track, name)[keep] for name in per_frame
-    }
-    return replace(track, **thinned)
+    return track.select(keep)

@@ -6,39 +6,57 @@ dot in NAME written as ``_``), gives each its own node, so that ``reader=NAME`` 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Protocol, runtime_checkable
 
 from unwritten.errors import UnwrittenError
 from unwritten.types import Answer, Clip, Modality
 
 
-@runtime_checkable
-class Reader(Protocol):
-    """A clip goes in, an answer comes out.
+class Reader(ABC):
+    """A clip goes in, an answer comes out; everything that an evaluation may ask of it stands here.
 
     Attributes:
         name: the reader's name in tables, e.g. ``ctc`` or ``blind-constant``.
-
-    A reader may also have ``protocol`` (str; the evaluation's setting when absent), ``fingerprint`` (str; what else its
-    answers depend on, such as the digest of a checkpoint) and ``asked(clips, modality)`` (the clips that it was asked;
-    all when absent): people answer a sample, and what nobody asked them is no failure. ``reads_shots`` (False when
-    absent) says that it reads one shot of a file where ``Clip.shot`` asks for it; others would read the whole file.
+        protocol: what it learned from; None takes the evaluation's setting.
+        fingerprint: what else its answers depend on beside its settings, such as the digest of a checkpoint.
+        reads_shots: it reads one shot of a file where ``Clip.shot`` asks for it; others would read the whole file, and
+            are not asked about shots.
+        dry_run: nothing is to be read; the evaluation prints ``plan`` and ends.
     """
 
     name: str
+    protocol: str | None = None
+    fingerprint: str = ""
+    reads_shots: bool = False
+    dry_run: bool = False
 
+    @abstractmethod
     def modalities(self) -> tuple[Modality, ...]:
         """The modalities that this reader can take."""
-        ...
 
+    @abstractmethod
     def read(self, clips: Sequence[Clip], modality: Modality) -> Iterator[Answer]:
         """Yield one answer for each clip as it comes, in any order.
 
         A clip that cannot be read is an answer with ``state="failed"`` and a one-line ``error``. Truth may be used only
         for what the protocol tells every reader: the number of letters.
         """
-        ...
+
+    def asked(self, clips: Sequence[Clip], modality: Modality) -> Sequence[Clip]:
+        """The clips that this reader is to answer: people answer a sample, and what nobody asked them is no failure."""
+        return clips
+
+    def begin(self, clips: Sequence[Clip], modality: Modality) -> None:  # noqa: B027  # most need not know
+        """Hear, before ``read`` or ``plan``, which clips the whole run asks, those answered already among them."""
+
+    def plan(self, clips: Sequence[Clip], modality: Modality) -> str:
+        """One line: what reading these clips would take, without reading them; wanted of a reader that is run dry."""
+        return f"{self.name} {modality}: reads {len(clips)} items here, at no cost"
+
+    def unknown_items(self, clips: Sequence[Clip]) -> Sequence[str]:
+        """Items that this reader has answers to and that are none of these clips."""
+        return ()
 
 
 def failed_answer(

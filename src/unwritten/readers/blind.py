@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unwritten.errors import UsageError
-from unwritten.readers.base import failed_answer, number_of_letters
+from unwritten.readers.base import Reader, failed_answer, number_of_letters
 from unwritten.types import MODALITIES, Answer, Clip, Modality
 from unwritten.words.lists import NAMED, WordList, WordListSettings, letters_of, read_words, word_list
 
@@ -58,7 +58,7 @@ class BlindSettings:
             raise ValueError(f"power: {self.power} would prefer rare words; give 0 or more")
 
 
-class BlindReader:
+class BlindReader(Reader):
     """Guesses from the number of letters alone.
 
     Args:

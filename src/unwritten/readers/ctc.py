@@ -23,7 +23,7 @@ from unwritten.files import digest_file
 from unwritten.models.checkpoint import default_checkpoint, load_model
 from unwritten.models.encoder import SUBSAMPLING
 from unwritten.models.fusion import HEADS
-from unwritten.readers.base import failed_answer, number_of_letters
+from unwritten.readers.base import Reader, failed_answer, number_of_letters
 from unwritten.readers.emissions import EmissionCache
 from unwritten.recordings.prepared import stored_features
 from unwritten.recordings.record import record_clip
@@ -72,7 +72,7 @@ class CtcNetwork:
             return logits[0].float().log_softmax(-1).numpy()
 
 
-class CtcReader:
+class CtcReader(Reader):
     """Reads clips with a trained network.
 
     Args:
@@ -85,6 +85,8 @@ class CtcReader:
         tracker: settings of the tracker.
         store: where tracks are kept between runs; None takes the user's own.
     """
+
+    reads_shots = True
 
     def __init__(
         self,
@@ -116,8 +118,6 @@ class CtcReader:
         self.lexicon = lexicon if mode == "ctc" else None
         self.tracker = tracker
         self.store = store or Store()
-
-    reads_shots = True
 
     def modalities(self) -> tuple[Modality, ...]:
         """All three."""
@@ -170,11 +170,15 @@ class CtcReader:
         """Read one recording; ``n`` letters when known."""
         return self.decode_emissions(self.network.log_probs(self.network.features_of(recording), modality), n)
 
+    def recording_of(self, clip: Clip, modality: Modality) -> Recording:
+        """What a camera and a microphone gave of a clip, as this reader tracks it."""
+        return record_clip(clip, modality, self.tracker, self.store)
+
     def features_of(self, clip: Clip, modality: Modality) -> Features:
         """Features of a clip in one modality; a file's are kept in the store."""
         if clip.recording is None and clip.shot is None and modality in clip.files:
             return stored_features(clip.files[modality], modality, self.network.features, self.tracker, self.store)
-        return self.network.features_of(record_clip(clip, modality, self.tracker, self.store))
+        return self.network.features_of(self.recording_of(clip, modality))
 
     def emissions_of(self, clip: Clip, modality: Modality) -> NDArray[np.float32]:
         """Emissions of a clip in one modality ``[U, A]``, shared with the other readers of this checkpoint."""

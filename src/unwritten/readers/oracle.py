@@ -14,9 +14,8 @@ import numpy as np
 
 from unwritten.decoding.in_spans import decode_in_spans, edges_of
 from unwritten.errors import UnwrittenError
-from unwritten.readers.base import failed_answer, number_of_letters
+from unwritten.readers.base import Reader, failed_answer, number_of_letters
 from unwritten.readers.ctc import CtcReader
-from unwritten.recordings.record import record_clip
 from unwritten.types import Answer, Clip, FloatArray, Modality, Recording, Track, Truth
 
 Step = Literal["tips", "shots", "contact", "boundaries"]
@@ -50,7 +49,7 @@ class OracleSettings:
         return "all" if set(self.truths) == set(STEPS) else "+".join(self.truths)
 
 
-class OracleReader:
+class OracleReader(Reader):
     """A trained reader that is told a part of the truth.
 
     Args:
@@ -105,7 +104,7 @@ class OracleReader:
         if steps == ("boundaries",):
             emissions = reader.emissions_of(clip, modality)
         else:
-            recording = record_clip(clip, modality, reader.tracker, reader.store)
+            recording = reader.recording_of(clip, modality)
             emissions = network.log_probs(network.features_of(hand_in(recording, truth, steps, clip.id)), modality)
         n = number_of_letters(clip) if reader.length_known else None
         if "boundaries" in steps:

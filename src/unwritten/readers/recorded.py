@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unwritten.errors import UnwrittenError
+from unwritten.readers.base import Reader
 from unwritten.types import MODALITIES, STYLES, Answer, Clip, Modality
 
 PUBLISHED_TABLE = Path(__file__).with_name("published.csv")
@@ -57,7 +58,7 @@ def published_scores(readers: Sequence[str] = ()) -> list[PublishedScore]:
     return [score for score in scores if not readers or score.reader in readers]
 
 
-class RecordedReader:
+class RecordedReader(Reader):
     """Answers from a CSV file, as people or another program gave them.
 
     Args:

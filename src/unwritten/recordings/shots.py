@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,12 +14,10 @@ from unwritten.features.extract import shot_starts_s
 from unwritten.recordings.record import record_file, stored_track
 from unwritten.store import Store
 from unwritten.tracking.settings import TrackerSettings
-from unwritten.types import BoolArray, Clip, Modality, Recording, Track
+from unwritten.types import Clip, Modality, Recording
 from unwritten.wording import counted
 
 SOURCE = "letter-shot"
-WHOLE_TRACK = ("size_px", "sample_aspect_ratio", "writing_rad", "mirrored")
-"""What a track has once and not for each frame."""
 
 
 def letter_shots(clips: Sequence[Clip]) -> list[Clip]:
@@ -107,7 +104,7 @@ def cut_shot(recording: Recording, shot: int, name: str = "recording") -> Record
     members = track.shot == shot
     if members.sum() < 2:
         raise UnwrittenError(f"{name}: has {counted(len(starts_s) - 1, 'shot')}, letter {shot + 1} is not there")
-    part = select_frames(track, members)
+    part = track.select(members)
     start_s = float(part.time_s[0])
     end_s = min(start for start in starts_s if start > start_s)
     part = replace(part, time_s=part.time_s - start_s, shot=np.zeros(len(part), dtype=np.int64))
@@ -121,13 +118,3 @@ def cut_shot(recording: Recording, shot: int, name: str = "recording") -> Record
             raise UnwrittenError(f"{name}: its sound ends before letter {shot + 1}")
         offset_s = origin_s + first / rate_hz - start_s
     return Recording(part, waveform, recording.sample_rate_hz, offset_s)
-
-
-def select_frames(track: Track, members: BoolArray) -> Track:
-    """The track in the frames where ``members`` ``[T]`` is True, on the same clock."""
-    per_frame: dict[str, Any] = {}
-    for field in fields(Track):
-        value = getattr(track, field.name)
-        if field.name not in WHOLE_TRACK and value is not None:
-            per_frame[field.name] = value[members]
-    return replace(track, **per_frame)

@@ -76,10 +76,9 @@ class Composer:
         wanted = self.setup.settings.modalities or MODALITIES
         return tuple(modality for modality in MODALITIES if modality in wanted and self._offers(modality))
 
-    def asked(self, clips: Sequence[Clip], modality: Modality) -> Sequence[Clip]:
-        """All of them; demonstrations are drawn from these, whatever is left to be read."""
+    def begin(self, clips: Sequence[Clip], modality: Modality) -> None:
+        """Draw demonstrations from these clips, whatever is left to be read."""
         self._pool[modality] = tuple(clips)
-        return clips
 
     def takes(self, modality: Modality) -> bool:
         """True when the clip itself can be sent."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from unwritten.errors import UnwrittenError
-from unwritten.readers.base import failed_answer
+from unwritten.readers.base import Reader, failed_answer
 from unwritten.readers.mllm.calls import Called, Caller
 from unwritten.readers.mllm.compose import Composer, Setup
 from unwritten.readers.mllm.costs import most_cost
@@ -35,7 +35,7 @@ _RELAY_TOKENS = 400
 _PLANNED = 40  # items that a dry run encodes; further ones are reckoned from these
 
 
-class MllmReader(Composer):
+class MllmReader(Composer, Reader):
     """Asks a model about each clip.
 
     Args:
@@ -295,7 +295,6 @@ class MllmReader(Composer):
 
         Nothing is asked. Of many items a part is encoded, evenly spread, and the rest reckoned from it.
         """
-        self.asked(clips, modality)
         wrong = [clip for clip in clips if self._wrong_with(clip, modality)]
         ready = [clip for clip in clips if clip not in wrong]
         step = max(1, -(-len(ready) // _PLANNED))
