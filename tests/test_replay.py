@@ -13,7 +13,7 @@ from unwritten.errors import UsageError
 from unwritten.media import read_frames, write_audio, write_video
 from unwritten.replay.belief import Reading, belief_over_time
 from unwritten.replay.drawing import INK, Box
-from unwritten.replay.film import sound_from_first_picture, write_replay
+from unwritten.replay.film import write_replay
 from unwritten.replay.ink import InkOverTime
 from unwritten.types import Recording, Track
 
@@ -114,8 +114,7 @@ def test_sound_that_starts_apart_from_the_pictures_is_moved_to_its_place(clip, o
     _, times, _ = clip
     waveform = np.zeros(16_000, np.float32)
     waveform[100] = 1.0
-    moved, rate_hz = sound_from_first_picture(Recording(a_track(times), waveform, audio_offset_s=offset_s))
-    assert rate_hz == 16_000
+    moved = Recording(a_track(times), waveform, audio_offset_s=offset_s).aligned_waveform()
     assert int(moved.argmax()) == first
 
 

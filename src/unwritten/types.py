@@ -80,6 +80,12 @@ class Track:
         """Length of the frame's diagonal in square pixels."""
         return float(np.hypot(*self.size_px))
 
+    @property
+    def shot_starts_s(self) -> list[float]:
+        """Times at which shots begin, the first one included, on the track's clock."""
+        first = np.flatnonzero(np.diff(self.shot, prepend=self.shot[0] - 1))
+        return [float(time) for time in self.time_s[first]]
+
     def select(self, members: BoolArray | IntArray) -> Track:
         """The track in some frames, on the same clock.
 
@@ -131,6 +137,26 @@ class Recording:
     waveform: FloatArray | None = None
     sample_rate_hz: int = 16_000
     audio_offset_s: float = 0.0
+
+    def only(self, modality: Modality) -> Recording:
+        """What a modality holds of it; sound alone has a clock of its own."""
+        return Recording(
+            track=None if modality == "audio" else self.track,
+            waveform=None if modality == "video" else self.waveform,
+            sample_rate_hz=self.sample_rate_hz,
+            audio_offset_s=self.audio_offset_s if modality == "av" else 0.0,
+        )
+
+    def aligned_waveform(self) -> NDArray[np.float32]:
+        """Sound on the pictures' clock, float32 ``[N]``: its first sample falls on the first picture.
+
+        Sound that starts before the pictures is cut there; silence fills what is missing in front.
+        """
+        assert self.waveform is not None
+        waveform = np.asarray(self.waveform, np.float32)
+        first_s = float(self.track.time_s[0]) if self.track is not None and len(self.track) else 0.0
+        start = round((self.audio_offset_s - first_s) * self.sample_rate_hz)
+        return np.concatenate([np.zeros(max(0, start), np.float32), waveform[max(0, -start) :]])
 
 
 @dataclass(frozen=True)

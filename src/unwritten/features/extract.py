@@ -70,12 +70,6 @@ def track_features(track: Track, settings: FeatureSettings) -> tuple[FloatArray,
     return kinematic_channels(motion, contact, settings.kinematics), motion.known, motion.shot
 
 
-def shot_starts_s(track: Track) -> list[float]:
-    """Times at which shots begin, the first one included, on the track's clock."""
-    first = np.flatnonzero(np.diff(track.shot, prepend=track.shot[0] - 1))
-    return [float(time) for time in track.time_s[first]]
-
-
 def extract(recording: Recording, settings: FeatureSettings) -> Features:
     """Features of a recording; a stream that it lacks is masked throughout.
 
@@ -101,7 +95,7 @@ def extract(recording: Recording, settings: FeatureSettings) -> Features:
     heard = np.zeros(count, dtype=np.bool_)
     if waveform is not None and len(waveform):
         offset_s = recording.audio_offset_s
-        starts_s = [time - offset_s for time in shot_starts_s(track)] if track is not None else None
+        starts_s = [time - offset_s for time in track.shot_starts_s] if track is not None else None
         spectrogram = log_mel(
             waveform,
             recording.sample_rate_hz,

@@ -83,13 +83,7 @@ def record_clip(
         UnwrittenError: the clip lacks the modality, or its file has nothing to read.
     """
     if clip.recording is not None:
-        whole = clip.recording
-        return Recording(
-            track=whole.track if modality != "audio" else None,
-            waveform=whole.waveform if modality != "video" else None,
-            sample_rate_hz=whole.sample_rate_hz,
-            audio_offset_s=whole.audio_offset_s if modality == "av" else 0.0,
-        )
+        return clip.recording.only(modality)
     if modality not in clip.files:
         raise UnwrittenError(f"{clip.id}: has no {modality} file; leave out modality={modality} or add the file")
     if clip.shot is not None:

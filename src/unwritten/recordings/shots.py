@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from unwritten.errors import UnwrittenError
-from unwritten.features.extract import shot_starts_s
 from unwritten.recordings.record import record_file, stored_track
 from unwritten.store import Store
 from unwritten.tracking.settings import TrackerSettings
@@ -66,7 +65,7 @@ def record_shot(
         pictures = clip.files.get("video") or clip.files.get("av")
         if pictures is None:
             raise UnwrittenError(f"{clip.files[modality]}: where its letters meet is not known; add its video")
-        starts_s = tuple(shot_starts_s(stored_track(pictures, tracker or TrackerSettings(), store)))
+        starts_s = tuple(stored_track(pictures, tracker or TrackerSettings(), store).shot_starts_s)
     if clip.shot >= len(starts_s):
         raise UnwrittenError(
             f"{clip.files[modality]}: has {counted(len(starts_s), 'shot')}, letter {clip.shot + 1} is not there"
@@ -100,7 +99,7 @@ def cut_shot(recording: Recording, shot: int, name: str = "recording") -> Record
     """
     track = recording.track
     assert track is not None
-    starts_s = [*shot_starts_s(track), np.inf]
+    starts_s = [*track.shot_starts_s, np.inf]
     members = track.shot == shot
     if members.sum() < 2:
         raise UnwrittenError(f"{name}: has {counted(len(starts_s) - 1, 'shot')}, letter {shot + 1} is not there")

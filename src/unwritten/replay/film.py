@@ -18,7 +18,7 @@ from unwritten.replay import drawing as draw
 from unwritten.replay.belief import LETTER, ROWS, Reading, belief_over_time, greedy_runs
 from unwritten.replay.drawing import Box, Picture
 from unwritten.replay.ink import InkOverTime
-from unwritten.types import Frame, Recording
+from unwritten.types import Frame
 
 WIDTH_PX, HEIGHT_PX = 1280, 720
 _MARGIN = 16
@@ -44,7 +44,9 @@ def write_replay(path: Path | str, reading: Reading) -> Path:
     check_replay_path(path, reading.clip)
     from unwritten.media import write_video
 
-    waveform, rate_hz = sound_from_first_picture(reading.recording)
+    recording = reading.recording
+    waveform = None if recording.waveform is None else recording.aligned_waveform()
+    rate_hz = recording.sample_rate_hz
     times = _picture_times(reading, waveform, rate_hz)
     pictures = _Replay(reading, times, waveform, rate_hz).pictures()
     return write_video(path, pictures, times, waveform=waveform, sample_rate_hz=rate_hz, crf=20)
@@ -60,16 +62,6 @@ def check_replay_path(path: Path, clip: Path) -> None:
         raise UsageError(f"--replay {path}: a replay is a video; give a name that ends in .mp4 or .webm")
     if path.exists() and clip.exists() and path.samefile(clip):
         raise UsageError(f"--replay {path}: is the clip itself; give another name")
-
-
-def sound_from_first_picture(recording: Recording) -> tuple[NDArray[np.float32] | None, int]:
-    """The sound ``[N]`` from the first picture on, silent until it begins, and its rate in Hz; None without sound."""
-    if recording.waveform is None:
-        return None, recording.sample_rate_hz
-    waveform = np.asarray(recording.waveform, dtype=np.float32)
-    shift = round(recording.audio_offset_s * recording.sample_rate_hz)
-    waveform = np.concatenate((np.zeros(shift, np.float32), waveform)) if shift > 0 else waveform[-shift:]
-    return waveform, recording.sample_rate_hz
 
 
 def _picture_times(reading: Reading, waveform: NDArray[np.float32] | None, rate_hz: int) -> NDArray[np.float64]:

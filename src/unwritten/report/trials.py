@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.files import whole_file
-from unwritten.types import MODALITIES, Clip, Modality
+from unwritten.types import MODALITIES, Clip, Modality, Recording
 
 _STATIC = Path(__file__).with_name("static")
 _SAMPLE_RATE_HZ = 32_000
@@ -163,7 +163,7 @@ def encode(trial: Trial, stem: Path) -> Path:
     sound: NDArray[np.float32] | None = None
     if trial.modality == "av":
         waveform, heard = read_audio_report(source, _SAMPLE_RATE_HZ)
-        sound = _shifted(waveform, heard.offset_s)
+        sound = Recording(None, waveform, _SAMPLE_RATE_HZ, heard.offset_s).aligned_waveform()
     pictures = _Pictures(source)
     return write_video(
         stem.with_suffix(".mp4"),
@@ -174,12 +174,6 @@ def encode(trial: Trial, stem: Path) -> Path:
         crf=_CRF,
         threads=1,
     )
-
-
-def _shifted(waveform: NDArray[np.float32], offset_s: float) -> NDArray[np.float32]:
-    """Sound whose first sample belongs to the first picture."""
-    samples = round(offset_s * _SAMPLE_RATE_HZ)
-    return np.concatenate([np.zeros(samples, np.float32), waveform]) if samples > 0 else waveform[-samples:]
 
 
 class _Pictures:

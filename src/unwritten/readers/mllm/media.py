@@ -99,13 +99,7 @@ def clip_file(clip: Clip, modality: Modality, rendered: Path | None = None) -> P
     from unwritten.simulation.scene import render_clip
     from unwritten.store import default_store
 
-    whole = clip.recording
-    recording = Recording(
-        track=None if modality == "audio" else whole.track,
-        waveform=None if modality == "video" else whole.waveform,
-        sample_rate_hz=whole.sample_rate_hz,
-        audio_offset_s=whole.audio_offset_s if modality == "av" else 0.0,
-    )
+    recording = clip.recording.only(modality)
     digest = _recording_digest(recording)
     folder = (rendered or default_store() / "clips") / digest[:2] / digest
     done = folder / f"{modality}.txt"  # written last: a half-made folder is never mistaken for a whole one
@@ -201,10 +195,7 @@ def _sound(waveform: NDArray[np.float32], settings: MediaSettings) -> Sound:
 
 def _sound_on_picture_clock(path: Path, sample_rate_hz: int, aligned: bool) -> NDArray[np.float32]:
     waveform, report = read_audio_report(path, sample_rate_hz)
-    shift = round(report.offset_s * sample_rate_hz) if aligned else 0
-    if shift > 0:
-        return np.concatenate([np.zeros(shift, np.float32), waveform])
-    return waveform[-shift:] if len(waveform) > -shift else waveform
+    return Recording(None, waveform, sample_rate_hz, report.offset_s if aligned else 0.0).aligned_waveform()
 
 
 def _recording_digest(recording: Recording) -> str:

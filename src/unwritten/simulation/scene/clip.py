@@ -24,18 +24,6 @@ from unwritten.types import Clip, Modality, Recording, Track
 _COPY_BLOCK_S = 0.5  # sound and pictures are interleaved about this finely
 
 
-def aligned_waveform(recording: Recording) -> NDArray[np.float32]:
-    """Sound on the pictures' clock, float32 ``[N]``: its first sample falls on the first picture.
-
-    Sound that starts before the pictures is cut there; silence fills what is missing in front.
-    """
-    assert recording.waveform is not None
-    waveform = np.asarray(recording.waveform, np.float32)
-    first_s = float(recording.track.time_s[0]) if recording.track is not None and len(recording.track) else 0.0
-    start = round((recording.audio_offset_s - first_s) * recording.sample_rate_hz)
-    return np.concatenate([np.zeros(max(0, start), np.float32), waveform[max(0, -start) :]])
-
-
 def render_clip(
     recording: Recording,
     path: Path | str,
@@ -71,7 +59,7 @@ def render_clip(
     files: dict[Modality, Path] = {}
     if has_sound:
         files["audio"] = path.with_name(path.name + audio_suffix)
-        write_audio(files["audio"], aligned_waveform(recording), recording.sample_rate_hz)
+        write_audio(files["audio"], recording.aligned_waveform(), recording.sample_rate_hz)
     if track is not None:
         files["video"] = path.with_name(path.name + "_muted.mp4")
         time_s = np.asarray(track.time_s) - track.time_s[0]
@@ -80,7 +68,7 @@ def render_clip(
         )
     if track is not None and has_sound:
         files["av"] = path.with_name(path.name + ".mp4")
-        _add_sound(files["video"], aligned_waveform(recording), recording.sample_rate_hz, files["av"])
+        _add_sound(files["video"], recording.aligned_waveform(), recording.sample_rate_hz, files["av"])
     return files
 
 
