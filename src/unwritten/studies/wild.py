@@ -140,7 +140,7 @@ def judge(clip: str, found: Track, marks: WildMarks) -> WildScore:
 def total(scores: Sequence[WildScore]) -> WildScore:
     """The sum over clips."""
     counts = [{**asdict(score), "clip": 0} for score in scores]
-    return WildScore(**{**{name: sum(count[name] for count in counts) for name in counts[0]}, "clip": "all"})  # type: ignore[arg-type]
+    return WildScore(**{**{name: sum(count[name] for count in counts) for name in counts[0]}, "clip": "all"})
 
 
 def format_scores(scores: Sequence[WildScore]) -> str:
