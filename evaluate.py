@@ -3,22 +3,14 @@
 Without arguments the shipped checkpoint and the blind readers read words of simulated writers. The run directory holds
 ``answers.parquet``, ``scores.json``, ``analysis.json``, the composed configuration and the versions of everything.
 A run that was stopped goes on with the same command and the same ``hydra.run.dir=DIR``; a directory that holds the
-scores of other settings is refused. ``answers=FILE`` scores stored answers again, without any model.
+scores of other settings is refused. ``answers=FILE`` scores stored answers again, without any model. The same from
+anywhere is ``unwritten evaluate``.
 """
 
 import sys
 
-import hydra
-from omegaconf import DictConfig
-
 from unwritten.evaluation.evaluate import evaluate
-from unwritten.run import command_line, task
-
-
-@hydra.main(version_base="1.3", config_path="conf", config_name="evaluate")
-def main(config: DictConfig) -> None:
-    task("evaluate.py", evaluate)(config)
-
+from unwritten.run import command_line
 
 if __name__ == "__main__":
-    sys.exit(command_line("evaluate.py", main))
+    sys.exit(command_line("evaluate.py", evaluate, sys.argv[1:]))

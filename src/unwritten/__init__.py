@@ -4,4 +4,4 @@ Subpackages import one way: media -> benchmark -> tracking -> handwriting -> sim
 decoding -> readers -> scoring -> report. Importing ``unwritten`` itself loads none of them.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

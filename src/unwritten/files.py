@@ -14,8 +14,9 @@ from unwritten.errors import UnwrittenError
 
 
 def project_root() -> Path:
-    """Folder that holds ``conf/`` and ``checkpoints/``; the package is installed in editable mode from there."""
-    return Path(__file__).resolve().parents[2]
+    """Folder that holds ``conf/`` and ``checkpoints/``: the clone, or the package where a wheel brought them inside."""
+    package = Path(__file__).resolve().parent
+    return package if (package / "conf").is_dir() else package.parents[1]
 
 
 @contextmanager

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
+import functools
 import importlib.metadata
 import json
 import os
 import platform
 import re
-import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatch
 from pathlib import Path
@@ -19,6 +20,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.files import project_root, whole_file
+from unwritten.revision import revision
 
 
 def record_run(config: DictConfig, run_dir: Path | str) -> None:
@@ -75,7 +77,7 @@ def provenance() -> dict[str, Any]:
     return {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
-        "git": git_revision(),
+        "git": revision(),
         "python": platform.python_version(),
         "platform": platform.platform(),
         "cpus": os.cpu_count(),
@@ -94,19 +96,6 @@ def package_versions() -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def git_revision() -> dict[str, Any] | None:
-    """Revision of the checkout and whether files differ from it; None outside a checkout or without git."""
-
-    def git(*arguments: str) -> str:
-        command = ["git", "-C", str(project_root()), *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout.strip()
-
-    try:
-        return {"revision": git("rev-parse", "HEAD"), "changed": bool(git("status", "--porcelain", "-uno"))}
-    except (OSError, subprocess.SubprocessError):
-        return None
-
-
 def one_line(error: BaseException) -> str:
     """An error's message without line breaks."""
     return " ".join(str(error).split()) or type(error).__name__
@@ -119,19 +108,36 @@ def hydra_error_line(error: BaseException) -> str:
     return " ".join(message.split())
 
 
-def command_line(program: str, main: Callable[[], Any]) -> int:
-    """Run a Hydra main and give its exit status: 0 done, 1 the work could not be done, 2 bad usage, 130 interrupted.
+def command_line(program: str, function: Callable[[DictConfig], Any], argv: Sequence[str]) -> int:
+    """Compose ``conf/NAME.yaml`` with overrides, run a function of it, and give the exit status.
 
     Args:
-        program: name of the script, for messages.
-        main: a function decorated with ``hydra.main``; the function inside is wrapped by :func:`task`.
+        program: what was called, for messages.
+        function: what a configuration is handed to; NAME is its module's.
+        argv: Hydra's arguments: overrides, ``-m``, ``--cfg job``, ``--config-dir DIR``, ``--help`` and so on.
+
+    Returns:
+        0 done, 1 the work could not be done, 2 bad usage, 130 interrupted.
     """
+    from hydra import version
+    from hydra._internal.utils import _run_hydra  # hydra.main reads sys.argv, which holds our subcommand too
     from hydra.errors import HydraException
 
     # Otherwise Hydra prints errors of its own over many lines and exits with status 1 whatever happened.
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
+    version.setbase("1.3")
+    parser = hydra_parser(program)
     try:
-        main()
+        arguments = parser.parse_args(argv)
+        if arguments.experimental_rerun is not None:
+            raise UsageError("--experimental-rerun: is not offered; give the overrides that the run directory lists")
+        _run_hydra(
+            args=arguments,
+            args_parser=parser,
+            task_function=task(program, function),
+            config_path=str(project_root() / "conf"),
+            config_name=function.__module__.rpartition(".")[2],
+        )
     except UnwrittenError as error:
         print(f"{program}: {one_line(error)}", file=sys.stderr)
         return error.exit_status
@@ -151,12 +157,30 @@ def command_line(program: str, main: Callable[[], Any]) -> int:
     return 0
 
 
+def hydra_parser(program: str) -> argparse.ArgumentParser:
+    """Hydra's parser of arguments, under the name of the program.
+
+    Hydra 1.3 writes one of its help texts when it is shown, which is no text yet for Python 3.14: there argparse reads
+    a help text as it is added, and refuses this one.
+    """
+    from hydra._internal.utils import get_args_parser
+
+    argparse.ArgumentParser._check_help = lambda *_: None  # type: ignore[attr-defined]
+    try:
+        parser = get_args_parser()
+    finally:
+        del argparse.ArgumentParser._check_help  # type: ignore[attr-defined]
+    parser.prog, parser.usage = program, argparse.SUPPRESS  # an error is one line
+    return parser
+
+
 def task(program: str, function: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:
     """Wrap what Hydra runs, so that an error a person can act on is one line and not Hydra's traceback."""
 
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
 
+    @functools.wraps(function)  # Hydra names the job and its log after the module that this comes from
     def run(config: DictConfig) -> Any:
         try:
             return function(config)

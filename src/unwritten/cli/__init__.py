@@ -1,4 +1,5 @@
-"""The ``unwritten`` command. Each subcommand is a module here with ``add_arguments(parser)`` and ``run(arguments)``.
+"""The ``unwritten`` command. Each subcommand is a module here with ``add_arguments(parser)`` and ``run(arguments)``;
+``train`` and ``evaluate``, whose arguments are Hydra's, have ``main(argv)``.
 
 Only the chosen subcommand's module is imported, so that ``unwritten --help`` is quick and one missing system library
 does not break the others.
@@ -6,9 +7,11 @@ does not break the others.
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from unwritten import __version__
 from unwritten.cli._arguments import OneLineParser
@@ -19,6 +22,8 @@ _DESCRIPTION = "Read the word that a hand writes with a dry pen: from video, fro
 COMMANDS: dict[str, str] = {
     "read": "print the word that a clip shows, sounds, or both",
     "track": "follow the tip of the pen and draw the ink that it would leave",
+    "train": "train a reader: the overrides of train.py",
+    "evaluate": "score readers on a benchmark: the overrides of evaluate.py",
     "prepare": "track and extract a folder of clips into the store, so that reading it is quick",
     "store": "show what is kept of earlier work, and prune it",
     "export": "write a small checkpoint to ship, or ONNX for other runtimes",
@@ -33,21 +38,35 @@ COMMANDS: dict[str, str] = {
     "human": "a page of trials for people, whose answers are scored as a reader's are",
 }
 
+_HYDRA = ("train", "evaluate")
+
+
+class _Version(argparse.Action):
+    """Looks the revision up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+        from unwritten.revision import version_line
+
+        print(version_line(__version__))
+        parser.exit()
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; returns the exit status: 0 done, 1 the work could not be done, 2 bad usage."""
     argv = list(sys.argv[1:] if argv is None else argv)
     parser = OneLineParser(prog="unwritten", description=_DESCRIPTION)
-    parser.add_argument("--version", action="version", version=f"unwritten {__version__}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and the revision, then exit")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     chosen = next((word for word in argv if not word.startswith("-")), None)
     module = None
     for name, summary in COMMANDS.items():
         subparser = subparsers.add_parser(name, help=summary, description=summary)
-        if name == chosen:
+        if name == chosen and name not in _HYDRA:
             module = importlib.import_module(f"unwritten.cli.{name}")
             module.add_arguments(subparser)
     try:
+        if argv and argv[0] in _HYDRA:
+            return int(importlib.import_module(f"unwritten.cli.{argv[0]}").main(argv[1:]))
         arguments = parser.parse_args(argv)
         assert module is not None
         return int(module.run(arguments))
