@@ -31,12 +31,12 @@ INK = """
 500 0
 500 100
 """
+HEAD = ".COORD X Y\n.X_POINTS_PER_MM 100\n.Y_POINTS_PER_MM 100\n.POINTS_PER_SECOND 100\n.WRITER_ID w1 \n"
 
 
 def _unipen(folder: Path, segments: str, header: str | None = None, ink: str = INK) -> Path:
     """A UNIPEN folder with one writer at site ``xyz``; 100 points a millimetre, 100 a second."""
-    head = ".COORD X Y\n.X_POINTS_PER_MM 100\n.Y_POINTS_PER_MM 100\n.POINTS_PER_SECOND 100\n.WRITER_ID w1 \n"
-    for name, text in (("include/xyz/doc.doc", head if header is None else header), ("include/xyz/ink.dat", ink)):
+    for name, text in (("include/xyz/doc.doc", HEAD if header is None else header), ("include/xyz/ink.dat", ink)):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     data = folder / "data" / "6" / "xyz" / "w1.dat"
@@ -95,13 +95,35 @@ def test_what_unipen_does_not_say_is_counted(tmp_path: Path, segments: str, head
 def test_a_broken_unipen_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(UnwrittenError, match="no include folder"):
         read_folder(tmp_path)
-    folder = _unipen(tmp_path, '.SEGMENT WORD 1-3 ? "to"\n.INCLUDE xyz/absent.dat')
-    with pytest.raises(UnwrittenError, match=r"absent\.dat"):
-        read_folder(folder)
-    with pytest.raises(UnwrittenError, match="component 1 is not rows of 2 numbers"):
-        read_folder(_unipen(tmp_path, "", ink=".PEN_DOWN\n1 2\n.PEN_UP\n1 2 3\n"))
-    with pytest.raises(UnwrittenError, match="without end"):
-        read_folder(_unipen(tmp_path, "", header=".INCLUDE xyz/doc.doc\n"))
+
+
+@pytest.mark.parametrize(
+    ("segments", "changes", "reason"),
+    [
+        ('.SEGMENT WORD 1-3 ? "to"\n.INCLUDE xyz/absent.dat', {}, "an .INCLUDE that is not there"),
+        (
+            '.SEGMENT WORD 1-3 ? "to"',
+            {"ink": ".PEN_DOWN\n1 2\n.PEN_UP\n1 2 3\n.PEN_DOWN\n1 2\n.PEN_UP\n1 2\n"},
+            "components that are not rows of numbers as .COORD says",
+        ),
+        ('.SEGMENT WORD 1-3 ? "to"', {"header": ".INCLUDE xyz/doc.doc\n"}, "files that include each other without end"),
+    ],
+)
+def test_a_broken_unipen_file_costs_its_own_segments_alone(
+    tmp_path: Path, segments: str, changes: dict[str, str], reason: str
+) -> None:
+    with pytest.raises(UnwrittenError, match=f"1 with {reason}"):
+        read_folder(_unipen(tmp_path, segments, **changes))
+    whole = tmp_path / "data" / "6" / "xyz" / "w2.dat"
+    (tmp_path / "include/xyz/whole.dat").write_text(HEAD + INK)
+    whole.write_text('.INCLUDE xyz/whole.dat\n.SEGMENT WORD 1-3 ? "to"\n')
+    corpus = read_folder(tmp_path)
+    assert len(corpus) == 1 and corpus.skipped == {reason: 1}
+
+
+def test_a_keyword_in_the_text_of_a_comment_is_no_keyword(tmp_path: Path) -> None:
+    comment = ".COMMENT stores\n    .PEN_DOWN and .PEN_UP\n\t.COORD\n"
+    assert len(read_folder(_unipen(tmp_path, '.SEGMENT WORD 1-3 ? "to"', header=comment + HEAD))) == 1
 
 
 def test_real_unipen_files_give_the_same_samples_as_the_corpus_made_of_them(unipen: Path) -> None:

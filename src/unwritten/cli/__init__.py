@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "prepare": "track and extract a folder of clips into the store, so that reading it is quick",
     "store": "show what is kept of earlier work, and prune it",
     "export": "write a small checkpoint to ship, or ONNX for other runtimes",
+    "corpora": "make the files that models learn from, of UNIPEN as published",
     "fetch": "fetch the gated benchmark from Hugging Face with your token",
     "clips": "count the clips below a folder, by kind, style and modality, with what is missing",
     "manifest": "write the table of a folder's clips, or check the one that is there",

@@ -14,11 +14,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unwritten.errors import UnwrittenError
+from unwritten.handwriting.unipen_writers import persons
 from unwritten.types import BoolArray, Strokes
 from unwritten.wording import counted
 
@@ -108,6 +110,7 @@ class HandwritingCorpus:
 
         A writer's part depends on nothing but the seed, the fractions and the writer's name: the same writer falls
         on the same side in every corpus, whoever else is in it, so corpora may be split one by one and then joined.
+        Writers of UNIPEN who are known under another name too are split under one (``unipen_writers``).
 
         Raises:
             UnwrittenError: the fractions are not positive or exceed one in sum.
@@ -129,7 +132,7 @@ class HandwritingCorpus:
 
 def writer_fraction(writer: str, seed: int) -> float:
     """A number in [0, 1) that depends on the writer's name and the seed alone."""
-    digest = hashlib.sha256(f"{seed}\0{writer}".encode()).digest()
+    digest = hashlib.sha256(f"{seed}\0{persons().get(writer, writer)}".encode()).digest()
     return int.from_bytes(digest[:8], "big") / 2**64
 
 
@@ -161,9 +164,24 @@ def load_npz(
             arrays = {key: archive[key] for key in NPZ_KEYS}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise UnwrittenError(f"{path}: cannot be read as an .npz archive ({error}); give a whole file") from error
+    return from_arrays(arrays, str(path), alphabet=alphabet, rates_hz=rates_hz)
+
+
+def from_arrays(
+    arrays: Mapping[str, NDArray[Any]],
+    source: str,
+    *,
+    alphabet: str | None = string.ascii_lowercase,
+    rates_hz: Mapping[str, float] | None = None,
+) -> HandwritingCorpus:
+    """A corpus from the arrays of an ``.npz`` file; ``load_npz`` says which.
+
+    Raises:
+        UnwrittenError: their shapes do not fit, or no sample is left.
+    """
     problem = _shape_problem(arrays)
     if problem:
-        raise UnwrittenError(f"{path}: {problem}; write the corpus anew")
+        raise UnwrittenError(f"{source}: {problem}; write the corpus anew")
 
     sites = arrays["site"].astype(np.str_)
     rate_hz = _true_rates(sites, arrays["rate_hz"], rates_hz)
@@ -180,7 +198,7 @@ def load_npz(
         writers=arrays["writer"].astype(np.str_),
         sites=sites,
         rate_hz=rate_hz,
-        source=str(path),
+        source=source,
     )
     return without_unusable(corpus, alphabet)
 
