@@ -14,9 +14,11 @@ from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
 from unwritten.errors import UsageError
-from unwritten.evaluation.evaluate import Job, load_jobs, read_items, stored_tables
+from unwritten.evaluation.evaluate import stored_tables
 from unwritten.evaluation.items import load_benchmark
+from unwritten.evaluation.jobs import Job, load_jobs
 from unwritten.evaluation.log import AnswerLog
+from unwritten.evaluation.loop import read_items
 from unwritten.files import project_root
 from unwritten.readers import Reader
 from unwritten.run import record_run, refuse_other_settings

@@ -14,8 +14,8 @@ from unwritten.benchmark.truth import with_truth
 from unwritten.decoding.times import whole_spans_s
 from unwritten.errors import UnwrittenError
 from unwritten.handwriting.writers import SimulatedWriter
-from unwritten.readers.ctc import CtcNetwork, CtcReader
-from unwritten.readers.emissions import EmissionCache
+from unwritten.readers.ctc import CtcReader
+from unwritten.readers.network import CtcNetwork, EmissionCache
 from unwritten.readers.oracle import OracleReader, OracleSettings, hand_in, with_true_tips
 from unwritten.recordings.shots import cut_shot, letter_shots, record_shot
 from unwritten.scoring.analysis import analyse, write_analysis
@@ -250,12 +250,12 @@ def test_readers_of_one_checkpoint_run_it_once_for_each_clip_and_truths_are_read
 def test_emissions_are_computed_once_for_each_recording_and_the_oldest_leave() -> None:
     cache, made = EmissionCache(most_bytes=250), []
 
-    def read(clip: Clip, checkpoint: str = "c") -> None:
+    def read(clip: Clip, modality: Modality = "av") -> None:
         def compute() -> np.ndarray:
             made.append(clip.id)
             return np.zeros((25, 1), dtype=np.float32)
 
-        cache.get_or_compute(clip, "av", checkpoint, None, compute)
+        cache.get_or_compute(clip, modality, None, compute)
 
     one, two, three = (Clip(name, recording=Recording(track_of(5, 5))) for name in ("one", "two", "three"))
     for clip in (one, one, two, one):
@@ -264,7 +264,7 @@ def test_emissions_are_computed_once_for_each_recording_and_the_oldest_leave() -
     read(replace(one, recording=Recording(track_of(5, 5))))  # another recording under the same name; two leaves
     assert made == ["one", "two", "one"] and cache.held_bytes == 200
     read(two)
-    read(three, "other")
+    read(three, "audio")
     assert made[3:] == ["two", "three"]
 
 

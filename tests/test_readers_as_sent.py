@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from unwritten.readers import Reader
 from unwritten.readers.as_sent import AsSentReader, AsSentSettings, thin_track
-from unwritten.recordings.record import record_clip
+from unwritten.readers.base import ClipReader
+from unwritten.recordings.clips import record_clip
 from unwritten.types import MODALITIES, Answer, Clip, Modality, Recording, Track
 
 
-class Keeper(Reader):
+class Keeper(ClipReader):
     """Keeps the recordings that it is given."""
 
     name = "keeper"
@@ -27,14 +26,10 @@ class Keeper(Reader):
     def recording_of(self, clip: Clip, modality: Modality) -> Recording:
         return record_clip(clip, modality)
 
-    def modalities(self) -> tuple[Modality, ...]:
-        return MODALITIES
-
-    def read(self, clips: Sequence[Clip], modality: Modality) -> Iterator[Answer]:
-        for clip in clips:
-            assert clip.recording is not None and not clip.files
-            self.seen.append(clip.recording)
-            yield Answer(clip.id, self.name, modality, word="a")
+    def answer(self, clip: Clip, modality: Modality) -> Answer:
+        assert clip.recording is not None and not clip.files
+        self.seen.append(clip.recording)
+        return Answer(clip.id, self.name, modality, word="a")
 
 
 def track_at(time_s: np.ndarray, shot: np.ndarray) -> Track:

@@ -11,11 +11,12 @@ import pytest
 from unwritten.decoding import DecodingSettings, Lexicon, decode
 from unwritten.errors import UsageError
 from unwritten.media import read_frames, write_audio, write_video
-from unwritten.replay.belief import Reading, belief_over_time
+from unwritten.readers.ctc import Reading
+from unwritten.replay.belief import belief_over_time
 from unwritten.replay.drawing import INK, Box
 from unwritten.replay.film import write_replay
 from unwritten.replay.ink import InkOverTime
-from unwritten.types import Recording, Track
+from unwritten.types import Clip, Recording, Track
 
 RATE_HZ = 15.0
 WORDS = ("ab", "ba", "cab", "abc")
@@ -43,7 +44,8 @@ def a_reading(clip, recording, modality, length=None):
     settings = DecodingSettings(rate_hz=RATE_HZ)
     lexicon = Lexicon.build(WORDS)
     decoded = decode(emissions, settings, lexicon, length)
-    return Reading(clip, modality, recording, emissions, settings, decoded, lexicon, length)
+    read = Clip("clip", {modality: clip}, recording=recording)
+    return Reading(read, modality, emissions, settings, decoded, lexicon, length)
 
 
 @pytest.fixture(scope="module")
@@ -101,11 +103,10 @@ def test_the_belief_ends_as_the_answer_and_changes_on_the_way(clip, length):
     assert np.ptp(belief.probability, axis=0).max() > 0.1
 
 
-def test_without_a_lexicon_the_strings_that_were_found_are_followed(clip):
-    path, times, _ = clip
+def test_without_a_lexicon_the_strings_that_were_found_are_followed():
     emissions, settings = emissions_of("ba"), DecodingSettings(rate_hz=RATE_HZ)
     decoded = decode(emissions, settings)
-    belief = belief_over_time(Reading(path, "video", Recording(a_track(times)), emissions, settings, decoded), 2.0)
+    belief = belief_over_time(Reading(Clip("clip"), "video", emissions, settings, decoded), 2.0)
     assert belief.words[0] == "ba"
 
 

@@ -71,8 +71,8 @@ def files(monkeypatch, recordings, folder):
     def features_of(path, modality, settings, tracker, store):
         return extract(recording_of(path), settings)
 
-    monkeypatch.setattr("unwritten.recordings.prepared.stored_features", features_of)
-    monkeypatch.setattr("unwritten.readers.ctc.stored_features", features_of)
+    monkeypatch.setattr("unwritten.recordings.record.stored_features", features_of)
+    monkeypatch.setattr("unwritten.recordings.clips.stored_features", features_of)
     monkeypatch.setattr("unwritten.recordings.record.stored_track", lambda path, *_: recording_of(path).track)
     return folder
 
@@ -214,16 +214,16 @@ def test_a_beginning_that_does_not_fit_is_refused_in_one_line(files, tmp_path):
 
 
 def test_a_clip_that_cannot_be_read_is_named_and_left_out(files, tmp_path, monkeypatch, capsys):
-    from unwritten.recordings import prepared
+    from unwritten.recordings import record
 
-    whole = prepared.stored_features
+    whole = record.stored_features
 
     def broken(path, *arguments):
         if path.stem == "vase":
             raise UnwrittenError(f"{path}: is cut short")
         return whole(path, *arguments)
 
-    monkeypatch.setattr(prepared, "stored_features", broken)
+    monkeypatch.setattr(record, "stored_features", broken)
     data, _ = prepare(composed(files, f"store={tmp_path}"))
     banks = (data.training.bank, data.validation.bank)
     assert sum(len(bank.failed) for bank in banks) == 1

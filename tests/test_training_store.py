@@ -185,13 +185,13 @@ def test_prepared_clips_are_not_heard_again(sounds, tmp_path, monkeypatch, capsy
     def fails(*arguments):
         raise AssertionError("it was heard again")
 
-    monkeypatch.setattr("unwritten.recordings.prepared.record_file", fails)
+    monkeypatch.setattr("unwritten.recordings.record.record_file", fails)
     assert main(command) == 0
 
 
 def test_a_changed_setting_and_a_changed_file_are_computed_anew(sounds, tmp_path):
     from unwritten.features.extract import FeatureSettings
-    from unwritten.recordings.prepared import stored_features
+    from unwritten.recordings.record import stored_features
 
     path, store = sounds / "standard" / "above.mp3", Store(tmp_path / "store")
     first = stored_features(path, "audio", FeatureSettings(), None, store)

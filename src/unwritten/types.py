@@ -217,6 +217,7 @@ class Clip:
         files: path of the file for each modality that exists; empty for simulated clips that live in memory.
         style: ``standard``, ``cursive``, ``retrace``, or another name.
         word: the truth, None when unknown.
+        length: number of letters, where that is known of an unknown word.
         source: ``letter``, ``synthetic``, ``live``, ``simulated``, ``own``, or ``letter-shot`` for one shot of a
             synthetic word.
         writer: who wrote it, as far as known.
@@ -236,6 +237,7 @@ class Clip:
     recording: Recording | None = None
     shot: int | None = None
     truth: Truth | None = None
+    length: int | None = None
 
     @property
     def modalities(self) -> tuple[Modality, ...]:

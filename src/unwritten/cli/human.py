@@ -111,6 +111,7 @@ def _baseline(arguments: argparse.Namespace, length_told: bool) -> Baseline | No
         return None
     from unwritten.decoding.settings import DecodingSettings
     from unwritten.readers.ctc import CtcReader
+    from unwritten.store import Store
 
     # As conf/reader/ctc.yaml has it: told what people are told.
     reader = CtcReader(
@@ -119,6 +120,7 @@ def _baseline(arguments: argparse.Namespace, length_told: bool) -> Baseline | No
         lexicon="english",
         length_known=length_told,
         decoding=DecodingSettings(answer="expected_ola", frequency_weight=0.3),
+        store=Store(),
     )
     return lambda clip, modality: next(reader.read([clip], modality)).word
 

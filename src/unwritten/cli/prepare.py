@@ -80,7 +80,7 @@ def _prepare(file: _File, features: FeatureSettings, root: Path | None) -> str:
     import cv2
     import torch
 
-    from unwritten.recordings.prepared import stored_features
+    from unwritten.recordings.record import stored_features
 
     # The files keep the cores busy; threads within one would only be in each other's way.
     cv2.setNumThreads(1)

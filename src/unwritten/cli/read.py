@@ -9,11 +9,14 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from unwritten.cli._warnings import held_warnings
 from unwritten.errors import UnwrittenError, UsageError
 
-_LONGEST = 12
+if TYPE_CHECKING:
+    from unwritten.readers.ctc import CtcReader
+
 _ORDER = 4  # letters looked at together by --lexicon order
 
 
@@ -55,86 +58,76 @@ def run(arguments: argparse.Namespace) -> int:
         from unwritten.replay.film import check_replay_path
 
         check_replay_path(arguments.replay, arguments.clip)
-    from unwritten.decoding.decode import decode
-    from unwritten.decoding.settings import DecodingSettings
-    from unwritten.readers.ctc import CtcNetwork
-    from unwritten.recordings.record import modality_of_file, record_file
-    from unwritten.tracking.settings import TrackerSettings
+    if arguments.lexicon not in ("none", "order", "benchmark", "english") and not Path(arguments.lexicon).is_file():
+        raise UsageError(
+            f"--lexicon {arguments.lexicon}: neither benchmark, english, order or none, nor a file; give one of them"
+        )
+    from unwritten.recordings.record import modality_of_file
+    from unwritten.types import Clip
 
     start_s = time.perf_counter()
     modality = modality_of_file(arguments.clip) if arguments.modality == "auto" else arguments.modality
-    network = CtcNetwork(arguments.checkpoint)
-    lexicon = _lexicon(arguments.lexicon, arguments.length, network.alphabet)
-    if lexicon is not None and arguments.length is not None and arguments.length not in lexicon.lengths:
-        longest = int(lexicon.lengths.max())
-        raise UsageError(
-            f"--length {arguments.length}: the list {arguments.lexicon} has no such word, its longest has {longest}"
-            " letters; give another length, or --lexicon none"
-        )
-    tracker = TrackerSettings()
-    if arguments.rotate is not None:
-        tracker = replace(tracker, writing_deg=arguments.rotate)
+    reader = _reader(arguments)
+    _check_length(arguments, reader)
+    clip = Clip(str(arguments.clip), {modality: arguments.clip}, length=arguments.length)
     with held_warnings():
-        recording = record_file(arguments.clip, modality, tracker)
-    settings = DecodingSettings(
-        alphabet=network.alphabet,
-        rate_hz=network.emission_rate_hz,
-        letter_order=_ORDER if arguments.lexicon == "order" else 0,
-    )
-    emissions = network.log_probs(network.features_of(recording), modality)
+        clip = replace(clip, recording=reader.recording_of(clip, modality))
     try:
-        decoded = decode(emissions, settings, lexicon, arguments.length)
+        reading = reader.reading(clip, modality)
     except UnwrittenError as error:
         raise UnwrittenError(f"{arguments.clip}: {error}") from error
+    answer = reading.answer(reader.name)
     seconds = time.perf_counter() - start_s
     if arguments.replay is not None:
-        from unwritten.replay.belief import Reading
         from unwritten.replay.film import write_replay
 
-        read = Reading(arguments.clip, modality, recording, emissions, settings, decoded, lexicon, arguments.length)
-        write_replay(arguments.replay, read)
+        write_replay(arguments.replay, reading)
+    unsure, spans_s = reading.decoded.unsure, reading.decoded.letter_spans_s
     if arguments.json:
         print(
             json.dumps(
                 {
-                    "word": decoded.word,
-                    "candidates": [[word, round(probability, 6)] for word, probability in decoded.candidates],
-                    "letters": decoded.letters,
+                    "word": answer.word,
+                    "candidates": [[word, round(probability, 6)] for word, probability in answer.candidates],
+                    "letters": answer.raw,
                     "modality": modality,
                     "seconds": round(seconds, 3),
-                    "unsure": decoded.unsure,
-                    "letter_times_s": [[round(first, 3), round(last, 3)] for first, last in decoded.letter_spans_s],
+                    "unsure": unsure,
+                    "letter_times_s": [[round(first, 3), round(last, 3)] for first, last in spans_s],
                 }
             )
         )
         return 0
-    print(decoded.word + ("  (not sure)" if decoded.unsure else ""))
-    print("candidates: " + "  ".join(f"{word} {probability:.1%}" for word, probability in decoded.candidates))
-    print(f"letters without a lexicon: {decoded.letters or '-'}")
+    print(answer.word + ("  (not sure)" if unsure else ""))
+    print("candidates: " + "  ".join(f"{word} {probability:.1%}" for word, probability in answer.candidates))
+    print(f"letters without a lexicon: {answer.raw or '-'}")
     print(f"modality: {modality}, {seconds:.1f} s", file=sys.stderr)
     return 0
 
 
-def _lexicon(name: str, length: int | None, alphabet: str):  # type: ignore[no-untyped-def]
-    """The words that may be: the named list; ``benchmark`` without a length up to five adds long words and letters."""
-    from unwritten.decoding.alphabet import Alphabet
-    from unwritten.decoding.lexicon import Lexicon
-    from unwritten.readers.ctc import named_lexicon
-    from unwritten.words.lists import WordListSettings, read_words, word_list
+def _reader(arguments: argparse.Namespace) -> CtcReader:
+    """The reader of evaluations, told what the arguments tell."""
+    from unwritten.decoding.settings import DecodingSettings
+    from unwritten.readers.ctc import ANY_LENGTH, CtcReader
+    from unwritten.tracking.settings import TrackerSettings
 
-    if name not in ("none", "order", "benchmark", "english") and not Path(name).is_file():
-        raise UsageError(f"--lexicon {name}: neither benchmark, english, order or none, nor a file; give one of them")
-    if name in ("none", "order") or length == 1:
-        return None
-    if name == "benchmark" and not 2 <= (length or 0) <= 5:
-        words = word_list(settings=WordListSettings(longest=_LONGEST))
-        # A clip of unknown length may show a single letter; each is as likely as a middling word.
-        usable = words.only(word for word in words if set(word) <= set(alphabet))
-        middling = sorted(usable.frequency)[len(usable) // 2]
-        singles = [letter for letter in alphabet if letter not in usable]
-        return Lexicon.build(
-            (*usable.words, *singles), [*usable.frequency, *[middling] * len(singles)], Alphabet(alphabet)
+    name = arguments.lexicon
+    return CtcReader(
+        arguments.checkpoint,
+        mode="ctc-letters" if name in ("none", "order") else "ctc",
+        lexicon=ANY_LENGTH if name in ("none", "order", "benchmark") else name,
+        decoding=DecodingSettings(letter_order=_ORDER if name == "order" else 0),
+        tracker=replace(TrackerSettings(), writing_deg=arguments.rotate),
+    )
+
+
+def _check_length(arguments: argparse.Namespace, reader: CtcReader) -> None:
+    """Refuse a length that no word of the list has, before anything is read."""
+    if arguments.length in (None, 1):
+        return
+    words = reader.lexicon_of(None)
+    if words is not None and arguments.length not in words.lengths:
+        raise UsageError(
+            f"--length {arguments.length}: the list {arguments.lexicon} has no such word, its longest has"
+            f" {words.lengths.max()} letters; give another length, or --lexicon none"
         )
-    if name in ("benchmark", "english"):
-        return named_lexicon(name, alphabet)
-    return Lexicon.build(read_words(name), alphabet=Alphabet(alphabet))

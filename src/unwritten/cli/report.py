@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from unwritten.errors import UnwrittenError, UsageError
 
 if TYPE_CHECKING:
-    from unwritten.readers.ctc import CtcNetwork
+    from unwritten.readers.network import CtcNetwork
     from unwritten.report.inputs import Run
     from unwritten.types import Clip
 
@@ -89,7 +89,7 @@ class _Loader:
 
     def _network(self, run: Run) -> CtcNetwork | None:
         from unwritten.models.checkpoint import default_checkpoint
-        from unwritten.readers.ctc import CtcNetwork
+        from unwritten.readers.network import CtcNetwork
 
         nodes = [node for node in run.readers.values() if node.get("kind") == "ctc"]
         own = next((node["checkpoint"] for node in nodes if node.get("checkpoint")), None)

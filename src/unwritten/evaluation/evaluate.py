@@ -6,45 +6,32 @@ that holds the scores of other settings is refused.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import sys
-import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from unwritten.config import real_number, whole_number
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.evaluation.items import load_benchmark
+from unwritten.evaluation.jobs import load_jobs
 from unwritten.evaluation.log import AnswerLog
-from unwritten.readers.base import Reader, failed_answer, not_asked
-from unwritten.readers.load import load_published, load_reader
+from unwritten.evaluation.loop import print_plans, read_all
+from unwritten.readers.base import not_asked
+from unwritten.readers.load import load_published
 from unwritten.scoring.analysis import analyse, write_analysis
 from unwritten.scoring.intervals import IntervalSettings
 from unwritten.scoring.printed import format_analysis
 from unwritten.scoring.scores import Score, score_table, write_scores
-from unwritten.scoring.table import Problems, answers_table, clean, read_answers, write_answers
+from unwritten.scoring.table import Problems, clean, read_answers, write_answers
 from unwritten.scoring.text import format_scores
-from unwritten.types import MODALITIES, Answer, Clip, Modality
+from unwritten.types import MODALITIES
 from unwritten.words.lists import word_list
 
-PROTOCOLS = ("transfer", "live", "cross-style", "closed")
 # What may change when a run goes on: how fast and for how much money a model is asked, not what it is asked.
 _FREE = ("budget_*", *(f"reader.*.{name}" for name in ("limits.*", "budget.*", "store", "dry_run", "check_model")))
-
-
-@dataclass(frozen=True)
-class Job:
-    """One reader with all that its answers depend on."""
-
-    reader: Reader
-    protocol: str
-    settings: str
 
 
 def evaluate(config: DictConfig) -> list[Score]:
@@ -75,7 +62,7 @@ def evaluate(config: DictConfig) -> list[Score]:
     elif published and len(published_nodes(config)) == len(config.reader):
         table, problems = pd.DataFrame(), Problems()
     else:
-        table, problems = read_all(config, run_dir)
+        table, problems = read_benchmark(config, run_dir)
     record_run(config, run_dir)
     if not table.empty:
         for name in lists:
@@ -105,11 +92,12 @@ def published_nodes(config: DictConfig) -> list[str]:
     return [str(name) for name, node in config.reader.items() if node.get("kind") == "published"]
 
 
-def read_all(config: DictConfig, run_dir: Path) -> tuple[pd.DataFrame, Problems]:
-    """Let every reader read every item in every modality that both have.
+def read_benchmark(config: DictConfig, run_dir: Path) -> tuple[pd.DataFrame, Problems]:
+    """Let every reader of the configuration read the benchmark.
 
     Raises:
         UsageError: an unknown modality, protocol or setting.
+        UnwrittenError: no reader takes any item.
     """
     modality = config.modality
     if modality is not None and modality not in MODALITIES:
@@ -121,108 +109,17 @@ def read_all(config: DictConfig, run_dir: Path) -> tuple[pd.DataFrame, Problems]
     if any(job.reader.dry_run for job in jobs):
         print_plans(jobs, clips, modality)
         raise SystemExit(0)
-    asked: list[tuple[str, str, str]] = []
-    answers: list[Answer] = []
-    unknown: list[str] = []
+    name = str(config.benchmark.get("name") or config.benchmark.kind)
     with AnswerLog(run_dir / "answers.jsonl") as log:
         if log.torn:
             print(f"{log.path}: the last answer was cut short and is read again", file=sys.stderr)
-        for job in jobs:
-            for given in MODALITIES if modality is None else (modality,):
-                if given not in job.reader.modalities():
-                    continue
-                items = [clip for clip in clips if given in clip.modalities]
-                if not job.reader.reads_shots:
-                    items = [clip for clip in items if clip.shot is None]
-                items = list(job.reader.asked(items, given))
-                asked += [(job.reader.name, given, clip.id) for clip in items]
-                answers += read_items(job, items, given, log)
-            unknown += [f"{job.reader.name}/{item}" for item in job.reader.unknown_items(clips)]
-    if not asked:
+        table, problems = read_all(jobs, clips, log, name, modality)
+    if table.empty:
         raise UnwrittenError(
             f"{run_dir}: no reader takes a modality that an item has, or no truth that it is to be handed is known; "
             "choose another modality or reader, or give benchmark.truth=DIR"
         )
-    name = str(config.benchmark.get("name") or config.benchmark.kind)
-    protocols = {job.reader.name: job.protocol for job in jobs}
-    table, problems = answers_table(answers, clips, name, protocols, asked)
-    return table, Problems(**{**vars(problems), "unknown_items": (*problems.unknown_items, *unknown)})
-
-
-def print_plans(jobs: Sequence[Job], clips: Sequence[Clip], modality: Modality | None) -> None:
-    """Say what each reader that is run dry would ask and pay for; nothing is read."""
-    for job in jobs:
-        if not job.reader.dry_run:
-            print(f"{job.reader.name}: left out of the dry run")
-            continue
-        for given in MODALITIES if modality is None else (modality,):
-            if given in job.reader.modalities():
-                items = [clip for clip in clips if given in clip.modalities]
-                job.reader.begin(items, given)
-                print(job.reader.plan(items, given))
-
-
-def load_jobs(config: DictConfig) -> list[Job]:
-    """The readers of the configuration.
-
-    Raises:
-        UsageError: an unknown protocol, or two readers of one name.
-    """
-    jobs: list[Job] = []
-    for key, node in config.reader.items():
-        for reader in load_reader(node, str(key)):
-            protocol = str(node.get("protocol") or reader.protocol or config.protocol)
-            if protocol not in PROTOCOLS:
-                raise UsageError(f"protocol={protocol}: known are {', '.join(PROTOCOLS)}")
-            if reader.name in {job.reader.name for job in jobs}:
-                raise UsageError(f"reader.{key}.name={reader.name}: two readers have this name; rename one")
-            depends = {
-                "reader": OmegaConf.to_container(node, resolve=True),
-                "benchmark": OmegaConf.to_container(config.benchmark, resolve=True),
-                "seed": config.seed,
-                "fingerprint": reader.fingerprint,
-            }
-            digest = hashlib.sha256(json.dumps(depends, sort_keys=True, default=str).encode()).hexdigest()[:16]
-            jobs.append(Job(reader, protocol, digest))
-    return jobs
-
-
-def read_items(job: Job, clips: Sequence[Clip], modality: Modality, log: AnswerLog) -> list[Answer]:
-    """Answers to these clips: those in the log, and the rest read now, each written to the log at once."""
-    from tqdm import tqdm
-
-    stored = log.stored(job.reader.name, modality, job.settings)
-    answers = [stored[clip.id] for clip in clips if clip.id in stored]
-    left = [clip for clip in clips if clip.id not in stored]
-    job.reader.begin(clips, modality)
-    progress = tqdm(
-        total=len(clips), initial=len(answers), desc=f"{job.reader.name} {modality}", unit="clip", mininterval=1.0
-    )
-    with progress:
-        for answer in _read_each(job.reader, left, modality):
-            log.append(answer, job.settings)
-            answers.append(answer)
-            progress.update()
-    return answers
-
-
-def _read_each(reader: Reader, clips: Sequence[Clip], modality: Modality) -> Iterator[Answer]:
-    """Read on after a reader broke: the first clip without an answer is what broke it, and counts as failed."""
-    left = {clip.id: clip for clip in clips}
-    while left:
-        start_s = time.perf_counter()
-        try:
-            for answer in reader.read(list(left.values()), modality):
-                left.pop(answer.item, None)
-                yield answer
-                start_s = time.perf_counter()
-            return
-        except Exception as error:
-            # One clip must not cost the run; its error stays in the table, and it counts 0 in every mean.
-            culprit = left.pop(next(iter(left)), None)
-            if culprit is None:
-                return
-            yield failed_answer(culprit, reader.name, modality, error, time.perf_counter() - start_s)
+    return table, problems
 
 
 def stored_tables(paths: Any) -> tuple[pd.DataFrame, Problems]:

@@ -70,6 +70,11 @@ class AudioReport:
     offset_s: float
     warnings: tuple[str, ...]
 
+    @property
+    def part_starts_s(self) -> list[float]:
+        """Where the parts that sound begin in the waveform."""
+        return [part.start_s for part in self.parts if part.duration_s > 0]
+
 
 def read_audio(path: Path | str, sample_rate_hz: int = 16_000) -> NDArray[np.float32]:
     """Read the whole sound of a file.

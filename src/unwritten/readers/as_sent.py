@@ -5,15 +5,12 @@ If the baseline falls to the floor there, a model's failure may lie in its input
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
 
-from unwritten.errors import UnwrittenError
-from unwritten.readers.base import Reader, failed_answer
+from unwritten.readers.base import ClipReader
 from unwritten.readers.ctc import CtcReader
 from unwritten.types import Answer, Clip, Modality, Recording, Track
 
@@ -41,7 +38,7 @@ class AsSentSettings:
             raise ValueError(f"sound: {self.sound!r} is not one of {', '.join(get_args(Sound))}")
 
 
-class AsSentReader(Reader):
+class AsSentReader(ClipReader):
     """A reader that gets its clips as they are sent to models.
 
     Args:
@@ -55,21 +52,10 @@ class AsSentReader(Reader):
         self.settings = settings
         self.fingerprint = reader.fingerprint
 
-    def modalities(self) -> tuple[Modality, ...]:
-        """Those of the reader."""
-        return self.reader.modalities()
-
-    def read(self, clips: Sequence[Clip], modality: Modality) -> Iterator[Answer]:
-        """Yield one answer for each clip, in order."""
-        for clip in clips:
-            start_s = time.perf_counter()
-            try:
-                recording = self._as_sent(self.reader.recording_of(clip, modality), clip, modality)
-            except (UnwrittenError, ValueError) as error:
-                yield failed_answer(clip, self.name, modality, error, time.perf_counter() - start_s)
-                continue
-            for answer in self.reader.read([replace(clip, recording=recording, files={})], modality):
-                yield replace(answer, seconds=time.perf_counter() - start_s)
+    def answer(self, clip: Clip, modality: Modality) -> Answer:
+        """Read what is left of one clip."""
+        left = self._as_sent(self.reader.recording_of(clip, modality), clip, modality)
+        return self.reader.answer(replace(clip, recording=left, files={}), modality)
 
     def _as_sent(self, recording: Recording, clip: Clip, modality: Modality) -> Recording:
         waveform, track = recording.waveform, recording.track
@@ -85,17 +71,14 @@ class AsSentReader(Reader):
     def _first_part_s(clip: Clip, modality: Modality) -> float | None:
         """Where the first part of the sound ends, in seconds; None when there is one part."""
         if clip.recording is not None:
-            # A simulated word has no file; its first part is its first shot. A sound alone has shots in truth only.
-            whole = clip.recording
-            if whole.track is None:
-                return None
-            later = np.flatnonzero(whole.track.shot > whole.track.shot[0])
-            return None if not len(later) else float(whole.track.time_s[later[0]]) - whole.audio_offset_s
-        from unwritten.media import read_audio_report
+            # A simulated word has no file; its parts are its shots. A sound alone has shots in truth only.
+            track = clip.recording.track
+            starts_s = [] if track is None else [time - clip.recording.audio_offset_s for time in track.shot_starts_s]
+        else:
+            from unwritten.media import read_audio_report
 
-        parts = read_audio_report(clip.files[modality])[1].parts
-        sounding = [part for part in parts if part.duration_s > 0]
-        return sounding[0].start_s + sounding[0].duration_s if len(sounding) > 1 else None
+            starts_s = read_audio_report(clip.files[modality])[1].part_starts_s
+        return starts_s[1] if len(starts_s) > 1 else None
 
 
 def thin_track(track: Track, frames_per_second: float) -> Track:

@@ -6,11 +6,13 @@ dot in NAME written as ``_``), gives each its own node, so that ``reader=NAME`` 
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from unwritten.errors import UnwrittenError
-from unwritten.types import Answer, Clip, Modality
+from unwritten.types import MODALITIES, Answer, Clip, Modality
 
 
 class Reader(ABC):
@@ -31,9 +33,9 @@ class Reader(ABC):
     reads_shots: bool = False
     dry_run: bool = False
 
-    @abstractmethod
     def modalities(self) -> tuple[Modality, ...]:
-        """The modalities that this reader can take."""
+        """The modalities that this reader can take; all unless it says otherwise."""
+        return MODALITIES
 
     @abstractmethod
     def read(self, clips: Sequence[Clip], modality: Modality) -> Iterator[Answer]:
@@ -57,6 +59,29 @@ class Reader(ABC):
     def unknown_items(self, clips: Sequence[Clip]) -> Sequence[str]:
         """Items that this reader has answers to and that are none of these clips."""
         return ()
+
+
+class ClipReader(Reader):
+    """A reader that takes one clip after the other; a clip that cannot be read fails, and the next one is taken."""
+
+    @abstractmethod
+    def answer(self, clip: Clip, modality: Modality) -> Answer:
+        """What this reader says of one clip; its time is taken by ``read``.
+
+        Raises:
+            UnwrittenError: the clip cannot be read.
+            ValueError: something in it makes no sense.
+        """
+
+    def read(self, clips: Sequence[Clip], modality: Modality) -> Iterator[Answer]:
+        """One answer for each clip, in order."""
+        for clip in clips:
+            start_s = time.perf_counter()
+            try:
+                answer = self.answer(clip, modality)
+            except (UnwrittenError, ValueError) as error:
+                answer = failed_answer(clip, self.name, modality, error)
+            yield replace(answer, seconds=time.perf_counter() - start_s)
 
 
 def failed_answer(
@@ -91,5 +116,5 @@ def not_asked(readers: Sequence[Reader], clips: Sequence[Clip], modality: Modali
 
 
 def number_of_letters(clip: Clip) -> int | None:
-    """The length of the word, which every reader is told; None when the truth is unknown."""
-    return len(clip.word) if clip.word else None
+    """The length of the word, which every reader is told; None when it is unknown."""
+    return len(clip.word) if clip.word else clip.length

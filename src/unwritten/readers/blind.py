@@ -9,16 +9,16 @@ Source of the idea: blind and few-shot frequency baselines, V. Pătrăucean et a
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unwritten.errors import UsageError
-from unwritten.readers.base import Reader, failed_answer, number_of_letters
-from unwritten.types import MODALITIES, Answer, Clip, Modality
+from unwritten.errors import UnwrittenError, UsageError
+from unwritten.readers.base import ClipReader, number_of_letters
+from unwritten.types import Answer, Clip, Modality
 from unwritten.words.lists import NAMED, WordList, WordListSettings, letters_of, read_words, word_list
 
 Strategy = Literal["constant", "random", "letters", "few-shot"]
@@ -58,7 +58,7 @@ class BlindSettings:
             raise ValueError(f"power: {self.power} would prefer rare words; give 0 or more")
 
 
-class BlindReader(Reader):
+class BlindReader(ClipReader):
     """Guesses from the number of letters alone.
 
     Args:
@@ -86,19 +86,17 @@ class BlindReader(Reader):
             weight = weights[positions]
             self._words[length] = (tuple(words.words[position] for position in positions), weight / weight.sum())
 
-    def modalities(self) -> tuple[Modality, ...]:
-        """All of them: it looks at none."""
-        return MODALITIES
+    def answer(self, clip: Clip, modality: Modality) -> Answer:
+        """Guess, whatever the modality.
 
-    def read(self, clips: Sequence[Clip], modality: Modality) -> Iterator[Answer]:
-        """Yield one guess for each clip; a clip whose length is unknown fails."""
-        for clip in clips:
-            length = number_of_letters(clip)
-            if length is None:
-                yield failed_answer(clip, self.name, modality, "the number of letters is unknown")
-                continue
-            word, candidates = self.guess(length, clip.id)
-            yield Answer(clip.id, self.name, modality, raw=word, word=word, candidates=candidates)
+        Raises:
+            UnwrittenError: the number of letters is unknown.
+        """
+        length = number_of_letters(clip)
+        if length is None:
+            raise UnwrittenError("the number of letters is unknown")
+        word, candidates = self.guess(length, clip.id)
+        return Answer(clip.id, self.name, modality, raw=word, word=word, candidates=candidates)
 
     def guess(self, length: int, item: str = "") -> tuple[str, tuple[tuple[str, float], ...]]:
         """The guess for a word of ``length`` letters, and the five likeliest words with their shares.

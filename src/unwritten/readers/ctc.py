@@ -1,89 +1,108 @@
-"""The trained baseline as a reader: recording, features, emissions, decoding."""
+"""The trained baseline as a reader.
+
+The way from a clip to its answer, the same for ``unwritten read``, ``evaluate.py`` and training's scores: the
+recording (``recordings.clips``: files are tracked and heard, or a shot of them is cut), the features, the emissions
+(``readers.network``), the words that may be (:func:`named_lexicon`), decoding with its prior and its rule for the
+answer (``decoding.decode``). On this way two things are kept, both under what they were made of: tracks and features
+of files in the store, by the digest of the file and the settings; emissions in memory, by the same digest, for the next
+reader. ``evaluation.log`` keeps the answers of a run so that it can go on.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-
-import numpy as np
-import torch
-from numpy.typing import NDArray
 
 from unwritten.decoding.alphabet import Alphabet
 from unwritten.decoding.decode import Decoded, decode
 from unwritten.decoding.lexicon import Lexicon
 from unwritten.decoding.settings import DecodingSettings
 from unwritten.decoding.times import whole_spans_s
-from unwritten.errors import UnwrittenError, UsageError
-from unwritten.features.extract import FeatureSettings, extract
+from unwritten.errors import UsageError
 from unwritten.files import digest_file
-from unwritten.models.checkpoint import default_checkpoint, load_model
-from unwritten.models.encoder import SUBSAMPLING
-from unwritten.models.fusion import HEADS
-from unwritten.readers.base import Reader, failed_answer, number_of_letters
-from unwritten.readers.emissions import EmissionCache
-from unwritten.recordings.prepared import stored_features
-from unwritten.recordings.record import record_clip
+from unwritten.readers.base import ClipReader, number_of_letters
+from unwritten.readers.network import Emissions, shared_network
+from unwritten.recordings.clips import record_clip
 from unwritten.store import Store
 from unwritten.tracking.settings import TrackerSettings
-from unwritten.types import MODALITIES, Answer, Clip, Features, Modality, Recording
-from unwritten.words.lists import NAMED, word_list
+from unwritten.types import Answer, Clip, Modality, Recording
+from unwritten.words.lists import NAMED, WordListSettings, read_words, word_list
 
 MODES = ("ctc", "ctc-letters", "ctc-free")
 """What a reader is told: n and a lexicon; n; nothing."""
+ANY_LENGTH = "any-length"
+"""Lexicon for clips of unknown length: words of up to twelve letters from the benchmark's source, and each letter."""
 
 
-class CtcNetwork:
-    """A checkpoint that turns recordings into emissions."""
+@dataclass(frozen=True)
+class Reading:
+    """A clip as a trained network read it, with all that the answer follows from.
 
-    def __init__(self, checkpoint: Path | str | None = None) -> None:
+    Attributes:
+        clip: what was read.
+        modality: what of it was used.
+        emissions: ``[U, A]`` log probabilities, the blank first.
+        decoding: settings that ``decoded`` was made with; their rate is the emissions'.
+        decoded: the answer.
+        lexicon: words that were possible, None for any string.
+        length: number of letters that was given, None when it was not.
+    """
+
+    clip: Clip
+    modality: Modality
+    emissions: Emissions
+    decoding: DecodingSettings
+    decoded: Decoded
+    lexicon: Lexicon | None = None
+    length: int | None = None
+
+    def answer(self, reader: str) -> Answer:
+        """What a reader of this name says.
+
+        Its ``details`` hold when each letter was written (``letter_spans_s``) and when the network was sure of it
+        (``letter_peaks_s``), and where the truth stands in the lexicon.
         """
-        Args:
-            checkpoint: a checkpoint file; None takes the one that the project ships.
-
-        Raises:
-            UnwrittenError: it cannot be read.
-        """
-        self.path = Path(checkpoint) if checkpoint else default_checkpoint()
-        loaded = load_model(self.path)
-        self.network = loaded.network
-        self.about = loaded.about
-        self.features = FeatureSettings.from_mapping(loaded.features)
-        self.alphabet = loaded.network.settings.alphabet
-        self.emission_rate_hz = self.features.kinematics.rate_hz / SUBSAMPLING
-
-    def features_of(self, recording: Recording) -> Features:
-        """Features as the network was trained on."""
-        return extract(recording, self.features)
-
-    def log_probs(self, features: Features, modality: Modality) -> NDArray[np.float32]:
-        """Emissions float32 ``[U, A]`` of the modality's head: log probabilities, the blank first."""
-        with torch.inference_mode():
-            logits = self.network(
-                torch.from_numpy(features.kinematics)[None],
-                torch.from_numpy(features.kinematics_mask)[None],
-                torch.from_numpy(features.spectrogram)[None],
-                torch.from_numpy(features.spectrogram_mask)[None],
-                torch.tensor([len(features)]),
-            )[HEADS.index(modality)]
-            return logits[0].float().log_softmax(-1).numpy()
+        decoded, end_s = self.decoded, len(self.emissions) / self.decoding.rate_hz
+        details: dict[str, object] = {
+            "letter_spans_s": whole_spans_s(decoded.letter_spans_s, end_s).round(4).tolist(),
+            "letter_peaks_s": [list(span) for span in decoded.letter_spans_s],
+            "unsure": decoded.unsure,
+        }
+        if decoded.standing is not None:
+            details |= {
+                "rank": decoded.standing.rank,
+                "rank_of": decoded.standing.of,
+                "probability": decoded.standing.probability,
+            }
+        return Answer(
+            item=self.clip.id,
+            reader=reader,
+            modality=self.modality,
+            raw=decoded.letters,
+            word=decoded.word,
+            candidates=decoded.candidates,
+            state="answered" if decoded.word else "empty",
+            details=details,
+        )
 
 
-class CtcReader(Reader):
+class CtcReader(ClipReader):
     """Reads clips with a trained network.
 
     Args:
-        name: the reader's name in tables.
         checkpoint: a checkpoint file; None takes the one that the project ships.
         mode: ``ctc`` (n given, words of a lexicon), ``ctc-letters`` (n given, any letters), ``ctc-free`` (neither).
-        lexicon: ``benchmark`` or ``english``, for mode ``ctc``.
+        name: the reader's name in tables; None takes the mode.
+        lexicon: for mode ``ctc``: a list of :func:`named_lexicon`, or a file with a word a line.
         length_known: False lets words of the lexicon have any length.
         decoding: settings of the decoder.
         tracker: settings of the tracker.
-        store: where tracks are kept between runs; None takes the user's own.
+        store: where tracks and features of files are kept between runs; None computes anew.
+
+    Raises:
+        UsageError: a mode or a lexicon that is not known.
+        UnwrittenError: the checkpoint or the file of words cannot be read.
     """
 
     reads_shots = True
@@ -101,123 +120,78 @@ class CtcReader(Reader):
     ) -> None:
         if mode not in MODES:
             raise UsageError(f"reader mode {mode!r}: known are {', '.join(MODES)}")
-        if lexicon not in NAMED:
-            raise UsageError(f"lexicon {lexicon!r}: known are {', '.join(NAMED)}")
+        listed = lexicon in (*NAMED, ANY_LENGTH)
+        if not listed and not Path(lexicon).is_file():
+            raise UsageError(f"lexicon {lexicon!r}: known are {', '.join(NAMED)}, or a file with a word a line")
         self.name = name or mode
         self.mode = mode
-        path = Path(checkpoint) if checkpoint else default_checkpoint()
-        # A file that is missing has no digest; loading says so in the words that a user needs.
-        self.fingerprint = digest_file(path) if path.is_file() else ""
-        self.network = _network(str(path), self.fingerprint)
+        self.network, self.fingerprint = shared_network(checkpoint)
         self.length_known = length_known and mode != "ctc-free"
         self.decoding = replace(
             decoding or DecodingSettings(answer="expected_ola", frequency_weight=0.0),
             alphabet=self.network.alphabet,
             rate_hz=self.network.emission_rate_hz,
         )
-        self.lexicon = lexicon if mode == "ctc" else None
+        self.lexicon: str | Lexicon | None = lexicon if mode == "ctc" else None
+        if self.lexicon and not listed:
+            self.lexicon = Lexicon.build(read_words(lexicon), alphabet=Alphabet(self.network.alphabet))
+            self.fingerprint += digest_file(lexicon)
         self.tracker = tracker
-        self.store = store or Store()
+        self.store = store
 
-    def modalities(self) -> tuple[Modality, ...]:
-        """All three."""
-        return MODALITIES
+    def answer(self, clip: Clip, modality: Modality) -> Answer:
+        """Read one clip."""
+        return self.reading(clip, modality).answer(self.name)
 
-    def read(self, clips: Sequence[Clip], modality: Modality) -> Iterator[Answer]:
-        """One answer for each clip, in order."""
-        for clip in clips:
-            start_s = time.perf_counter()
-            try:
-                emissions = self.emissions_of(clip, modality)
-                n = number_of_letters(clip) if self.length_known else None
-                decoded = self.decode_emissions(emissions, n, clip.word)
-            except (UnwrittenError, ValueError) as error:
-                yield failed_answer(clip, self.name, modality, error, time.perf_counter() - start_s)
-                continue
-            end_s = len(emissions) / self.network.emission_rate_hz
-            yield self.answer(clip, modality, decoded, end_s, time.perf_counter() - start_s)
+    def reading(self, clip: Clip, modality: Modality) -> Reading:
+        """Read one clip, and keep what the answer follows from.
 
-    def answer(self, clip: Clip, modality: Modality, decoded: Decoded, end_s: float, seconds: float) -> Answer:
-        """What was decoded as the answer to a clip of ``end_s`` seconds.
-
-        Its ``details`` hold when each letter was written (``letter_spans_s``) and when the network was sure of it
-        (``letter_peaks_s``), and where the truth stands in the lexicon.
+        Raises:
+            UnwrittenError: there is nothing to read, or no word that may be.
         """
-        details: dict[str, object] = {
-            "letter_spans_s": whole_spans_s(decoded.letter_spans_s, end_s).round(4).tolist(),
-            "letter_peaks_s": [list(span) for span in decoded.letter_spans_s],
-            "unsure": decoded.unsure,
-        }
-        if decoded.standing is not None:
-            details |= {
-                "rank": decoded.standing.rank,
-                "rank_of": decoded.standing.of,
-                "probability": decoded.standing.probability,
-            }
-        return Answer(
-            item=clip.id,
-            reader=self.name,
-            modality=modality,
-            raw=decoded.letters,
-            word=decoded.word,
-            candidates=decoded.candidates,
-            state="answered" if decoded.word else "empty",
-            seconds=seconds,
-            details=details,
-        )
-
-    def decode(self, recording: Recording, modality: Modality, n: int | None) -> Decoded:
-        """Read one recording; ``n`` letters when known."""
-        return self.decode_emissions(self.network.log_probs(self.network.features_of(recording), modality), n)
+        return self.decoded(clip, modality, self.emissions_of(clip, modality))
 
     def recording_of(self, clip: Clip, modality: Modality) -> Recording:
         """What a camera and a microphone gave of a clip, as this reader tracks it."""
         return record_clip(clip, modality, self.tracker, self.store)
 
-    def features_of(self, clip: Clip, modality: Modality) -> Features:
-        """Features of a clip in one modality; a file's are kept in the store."""
-        if clip.recording is None and clip.shot is None and modality in clip.files:
-            return stored_features(clip.files[modality], modality, self.network.features, self.tracker, self.store)
-        return self.network.features_of(self.recording_of(clip, modality))
-
-    def emissions_of(self, clip: Clip, modality: Modality) -> NDArray[np.float32]:
+    def emissions_of(self, clip: Clip, modality: Modality) -> Emissions:
         """Emissions of a clip in one modality ``[U, A]``, shared with the other readers of this checkpoint."""
+        return self.network.emissions_of(clip, modality, self.tracker, self.store)
 
-        def compute() -> NDArray[np.float32]:
-            return self.network.log_probs(self.features_of(clip, modality), modality)
-
-        return _EMISSIONS.get_or_compute(clip, modality, self.fingerprint, self.tracker, compute)
-
-    def decode_emissions(self, emissions: NDArray[np.float32], n: int | None, truth: str | None = None) -> Decoded:
-        """Read one clip's emissions; ``n`` letters when known; ``truth`` only tells where it stands."""
-        return decode(emissions, self.decoding, self.lexicon_of(n), n, truth)
+    def decoded(self, clip: Clip, modality: Modality, emissions: Emissions) -> Reading:
+        """The reading that emissions ``[U, A]`` of a clip give; the true word only tells where it stands."""
+        length = number_of_letters(clip) if self.length_known else None
+        lexicon = self.lexicon_of(length)
+        decoded = decode(emissions, self.decoding, lexicon, length, clip.word)
+        return Reading(clip, modality, emissions, self.decoding, decoded, lexicon, length)
 
     def lexicon_of(self, n: int | None) -> Lexicon | None:
         """The words that may be, of ``n`` letters when that is known; None for any string."""
         if self.lexicon is None or n == 1:
             return None
+        if isinstance(self.lexicon, Lexicon):
+            return self.lexicon
         return named_lexicon(self.lexicon, self.network.alphabet, n if n is not None and n > 5 else None)
-
-
-_EMISSIONS = EmissionCache()
-
-
-@lru_cache(maxsize=4)
-def _network(checkpoint: str, digest: str) -> CtcNetwork:
-    """One network for all readers of a file, as long as its content stays the same."""
-    return CtcNetwork(checkpoint)
 
 
 @lru_cache(maxsize=16)
 def named_lexicon(name: str, alphabet: str, length: int | None = None) -> Lexicon:
-    """The named word list as a lexicon over an alphabet; words with other letters are left out.
+    """The named word list as a lexicon over an alphabet; words of a named list with other letters are left out.
 
     Args:
-        name: ``benchmark`` or ``english``.
+        name: ``benchmark`` or ``english``; or ``any-length``, to which every letter belongs too, as likely as a
+            middling word.
         alphabet: the network's letters.
         length: the words of this length from the same source; None takes the list itself, of two to five letters.
+            ``any-length`` has words of all lengths to twelve whatever is given.
     """
-    settings = NAMED[name] if length is None else replace(NAMED[name], shortest=length, longest=length)
+    if name == ANY_LENGTH:
+        settings = WordListSettings(longest=12)
+    else:
+        settings = NAMED[name] if length is None else replace(NAMED[name], shortest=length, longest=length)
     words = word_list(settings=settings)
     usable = words.only(word for word in words if set(word) <= set(alphabet))
-    return Lexicon.build(usable.words, usable.frequency, Alphabet(alphabet))
+    singles = [letter for letter in alphabet if letter not in usable] if name == ANY_LENGTH else []
+    frequency = [*usable.frequency, *[sorted(usable.frequency)[len(usable) // 2]] * len(singles)]
+    return Lexicon.build((*usable.words, *singles), frequency, Alphabet(alphabet))

@@ -52,6 +52,7 @@ def _ctc(node: DictConfig, key: str) -> Sequence[Reader]:
     from unwritten.decoding.settings import DecodingSettings
     from unwritten.readers.as_sent import AsSentReader, AsSentSettings
     from unwritten.readers.ctc import CtcReader
+    from unwritten.store import Store
 
     values = _values(node, key)
     as_sent = values.pop("as_sent", None)
@@ -64,7 +65,7 @@ def _ctc(node: DictConfig, key: str) -> Sequence[Reader]:
 
         values["tracker"] = settings_from(TrackerSettings, values["tracker"], f"reader.{key}.tracker")
     try:
-        reader = CtcReader(**values)
+        reader = CtcReader(**values, store=Store())
     except TypeError as error:
         raise UsageError(f"reader.{key}: {error}") from error
     if oracle is not None:

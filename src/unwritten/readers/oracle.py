@@ -5,7 +5,6 @@ After PuzzleVQA (arXiv 2403.13315). ``scoring.oracle`` makes the table.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
@@ -14,8 +13,8 @@ import numpy as np
 
 from unwritten.decoding.in_spans import decode_in_spans, edges_of
 from unwritten.errors import UnwrittenError
-from unwritten.readers.base import Reader, failed_answer, number_of_letters
-from unwritten.readers.ctc import CtcReader
+from unwritten.readers.base import ClipReader, number_of_letters
+from unwritten.readers.ctc import CtcReader, Reading
 from unwritten.types import Answer, Clip, FloatArray, Modality, Recording, Track, Truth
 
 Step = Literal["tips", "shots", "contact", "boundaries"]
@@ -49,7 +48,7 @@ class OracleSettings:
         return "all" if set(self.truths) == set(STEPS) else "+".join(self.truths)
 
 
-class OracleReader(Reader):
+class OracleReader(ClipReader):
     """A trained reader that is told a part of the truth.
 
     Args:
@@ -62,10 +61,6 @@ class OracleReader(Reader):
         self.reader = reader
         self.settings = settings
         self.fingerprint = f"{reader.fingerprint} {'+'.join(settings.truths)}"
-
-    def modalities(self) -> tuple[Modality, ...]:
-        """Those of the reader."""
-        return self.reader.modalities()
 
     def known(self, clip: Clip, modality: Modality) -> tuple[Step, ...]:
         """The truths asked for that are known of a clip and mean something in a modality."""
@@ -86,17 +81,17 @@ class OracleReader(Reader):
         return [clip for clip in clips if self.known(clip, modality)]
 
     def read(self, clips: Sequence[Clip], modality: Modality) -> Iterator[Answer]:
-        """One answer for each clip, in order."""
-        for clip in clips:
-            start_s = time.perf_counter()
-            try:
-                answer = self._read(clip, modality, start_s)
-            except (UnwrittenError, ValueError) as error:
-                answer = failed_answer(clip, self.name, modality, error, time.perf_counter() - start_s)
-            told = {"oracle": self.settings.name, "oracle_base": self.settings.base}
+        """One answer for each clip, in order, with what it was told."""
+        told = {"oracle": self.settings.name, "oracle_base": self.settings.base}
+        for answer in super().read(clips, modality):
             yield replace(answer, details={**answer.details, **told})
 
-    def _read(self, clip: Clip, modality: Modality, start_s: float) -> Answer:
+    def answer(self, clip: Clip, modality: Modality) -> Answer:
+        """Read one clip with the truths that are known of it.
+
+        Raises:
+            UnwrittenError: none is, or the clip cannot be read.
+        """
         reader, network = self.reader, self.reader.network
         steps, truth = self.known(clip, modality), clip.truth
         if truth is None or not steps:
@@ -104,16 +99,14 @@ class OracleReader(Reader):
         if steps == ("boundaries",):
             emissions = reader.emissions_of(clip, modality)
         else:
-            recording = reader.recording_of(clip, modality)
-            emissions = network.log_probs(network.features_of(hand_in(recording, truth, steps, clip.id)), modality)
-        n = number_of_letters(clip) if reader.length_known else None
-        if "boundaries" in steps:
-            edges = edges_of(_boundaries_s(clip, modality), emissions, network.emission_rate_hz)
-            decoded = decode_in_spans(emissions, edges, reader.decoding, reader.lexicon_of(len(edges) - 1), clip.word)
-        else:
-            decoded = reader.decode_emissions(emissions, n, clip.word)
-        end_s = len(emissions) / network.emission_rate_hz
-        return reader.answer(clip, modality, decoded, end_s, time.perf_counter() - start_s)
+            recording = hand_in(reader.recording_of(clip, modality), truth, steps, clip.id)
+            emissions = network.log_probs(network.features_of(recording), modality)
+        if "boundaries" not in steps:
+            return reader.decoded(clip, modality, emissions).answer(self.name)
+        edges = edges_of(_boundaries_s(clip, modality), emissions, network.emission_rate_hz)
+        lexicon = reader.lexicon_of(len(edges) - 1)
+        decoded = decode_in_spans(emissions, edges, reader.decoding, lexicon, clip.word)
+        return Reading(clip, modality, emissions, reader.decoding, decoded, lexicon).answer(self.name)
 
 
 def _boundaries_s(clip: Clip, modality: Modality) -> FloatArray:
@@ -126,9 +119,9 @@ def _boundaries_s(clip: Clip, modality: Modality) -> FloatArray:
     if modality == "audio" and clip.recording is None:
         from unwritten.media import read_audio_report
 
-        parts = [part for part in read_audio_report(clip.files["audio"])[1].parts if part.duration_s > 0]
-        if len(parts) == len(clip.word):
-            return np.array([part.start_s for part in parts[1:]])
+        starts_s = read_audio_report(clip.files["audio"])[1].part_starts_s
+        if len(starts_s) == len(clip.word):
+            return np.array(starts_s[1:])
     return clip.truth.boundaries_s
 
 

@@ -1,4 +1,4 @@
-"""From a clip's file to a recording: the track, the sound, or both, and nothing that the modality does not hold."""
+"""What a file holds: its modality, its recording, and the track and features of it that the store keeps."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unwritten.errors import UnwrittenError
+from unwritten.features.extract import FeatureSettings, extract
 from unwritten.files import digest_file
 from unwritten.media import modality_from_name
+from unwritten.media.audio import AudioReport
 from unwritten.store import Arrays, Store
 from unwritten.tracking.settings import TrackerSettings
-from unwritten.types import Clip, Modality, Recording, Track
+from unwritten.types import Features, Modality, Recording, Track
 
 _LOG = logging.getLogger("unwritten")
 _SILENCE = 10 ** (-75 / 20)  # full scale 1: below the noise of any microphone that was switched on
 TRACK_VERSION = 2
 """Raised when the tracker changes what it gives under the same settings."""
+_FEATURES_VERSION = 1  # raised when the same settings give other features
 
 
 def modality_of_file(path: Path | str) -> Modality:
@@ -54,43 +58,39 @@ def record_file(
     Raises:
         UnwrittenError: the file lacks the modality, or there is nothing in it to read.
     """
-    track = waveform = None
-    offset_s = 0.0
-    if modality in ("video", "av"):
-        track = stored_track(path, tracker or TrackerSettings(), store)
-        if len(track) < 2:
-            raise UnwrittenError(f"{path}: there is nothing to read, it has one frame only; give a film of the writing")
-    if modality in ("audio", "av"):
-        from unwritten.media import read_audio_report
-
-        waveform, report = read_audio_report(path)
-        for message in report.warnings:
-            _LOG.warning("%s", message)
-        offset_s = report.offset_s if modality == "av" else 0.0
-        if modality == "audio" and (not len(waveform) or float(np.abs(waveform).max()) < _SILENCE):
-            raise UnwrittenError(f"{path}: there is nothing to read, its sound is silent; give a recording of the pen")
-    if track is not None and not track.visible.any():
+    if modality == "audio":
+        return record_sound(path)[0]
+    track = stored_track(path, tracker or TrackerSettings(), store)
+    if len(track) < 2:
+        raise UnwrittenError(f"{path}: there is nothing to read, it has one frame only; give a film of the writing")
+    waveform, offset_s = None, 0.0
+    if modality == "av":
+        waveform, report = _heard(path)
+        offset_s = report.offset_s
+    if not track.visible.any():
         raise UnwrittenError(f"{path}: there is nothing to read, no pen is in view; film the tip of the pen")
     return Recording(track=track, waveform=waveform, audio_offset_s=offset_s)
 
 
-def record_clip(
-    clip: Clip, modality: Modality, tracker: TrackerSettings | None = None, store: Store | None = None
-) -> Recording:
-    """The recording of a clip in one modality, from memory or from its file.
+def record_sound(path: Path | str) -> tuple[Recording, AudioReport]:
+    """The sound of a file alone, and how it was put together.
 
     Raises:
-        UnwrittenError: the clip lacks the modality, or its file has nothing to read.
+        UnwrittenError: the file has no sound, or is silent.
     """
-    if clip.recording is not None:
-        return clip.recording.only(modality)
-    if modality not in clip.files:
-        raise UnwrittenError(f"{clip.id}: has no {modality} file; leave out modality={modality} or add the file")
-    if clip.shot is not None:
-        from unwritten.recordings.shots import record_shot  # which records whole files
+    waveform, report = _heard(path)
+    if not len(waveform) or float(np.abs(waveform).max()) < _SILENCE:
+        raise UnwrittenError(f"{path}: there is nothing to read, its sound is silent; give a recording of the pen")
+    return Recording(waveform=waveform), report
 
-        return record_shot(clip, modality, tracker, store)
-    return record_file(clip.files[modality], modality, tracker, store)
+
+def _heard(path: Path | str) -> tuple[NDArray[np.float32], AudioReport]:
+    from unwritten.media import read_audio_report
+
+    waveform, report = read_audio_report(path)
+    for message in report.warnings:
+        _LOG.warning("%s", message)
+    return waveform, report
 
 
 def stored_track(path: Path | str, settings: TrackerSettings, store: Store | None) -> Track:
@@ -101,6 +101,41 @@ def stored_track(path: Path | str, settings: TrackerSettings, store: Store | Non
         return track(path, settings)
     key = {"version": TRACK_VERSION, "file": digest_file(path), "tracker": asdict(settings)}
     return _track_from_arrays(store.get_or_compute("track", key, lambda: _arrays_from_track(track(path, settings))))
+
+
+def stored_features(
+    path: Path | str,
+    modality: Modality,
+    settings: FeatureSettings,
+    tracker: TrackerSettings | None,
+    store: Store | None,
+) -> Features:
+    """Features of a file in one modality, from the store when they were extracted before under the same settings.
+
+    Args:
+        path: the file; its content is what counts, not its name.
+        modality: what may be looked at and listened to.
+        settings: of the features.
+        tracker: None takes the default settings.
+        store: None computes anew.
+
+    Raises:
+        UnwrittenError: the file lacks the modality, there is nothing in it to read, or the store cannot be written.
+    """
+    tracker = tracker or TrackerSettings()
+    if store is None or not Path(path).is_file():
+        return extract(record_file(path, modality, tracker, store), settings)
+    key = {
+        "version": [_FEATURES_VERSION, TRACK_VERSION],
+        "file": digest_file(path),
+        "modality": modality,
+        "tracker": asdict(tracker) if modality != "audio" else None,
+        "features": settings.as_mapping(),
+    }
+    arrays = store.get_or_compute(
+        "features", key, lambda: _arrays_from_features(extract(record_file(path, modality, tracker, store), settings))
+    )
+    return Features(**arrays, rate_hz=settings.kinematics.rate_hz)
 
 
 def _arrays_from_track(track: Track) -> Arrays:
@@ -128,3 +163,13 @@ def _track_from_arrays(arrays: Arrays) -> Track:
         writing_rad=None if np.isnan(writing) else writing,
         mirrored=bool(mirrored),
     )
+
+
+def _arrays_from_features(features: Features) -> Arrays:
+    return {
+        "kinematics": np.asarray(features.kinematics),
+        "kinematics_mask": features.kinematics_mask,
+        "spectrogram": np.asarray(features.spectrogram),
+        "spectrogram_mask": features.spectrogram_mask,
+        "shot": features.shot,
+    }

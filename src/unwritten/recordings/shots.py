@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
 from unwritten.errors import UnwrittenError
-from unwritten.recordings.record import record_file, stored_track
+from unwritten.recordings.record import record_file, record_sound, stored_track
 from unwritten.store import Store
 from unwritten.tracking.settings import TrackerSettings
 from unwritten.types import Clip, Modality, Recording
@@ -56,34 +54,24 @@ def record_shot(
         UnwrittenError: the file has nothing to read, or no such shot.
     """
     assert clip.shot is not None
-    whole = record_file(clip.files[modality], modality, tracker, store)
+    path = clip.files[modality]
     if modality != "audio":
-        return cut_shot(whole, clip.shot, str(clip.files[modality]))
-    path = clip.files["audio"]
-    starts_s = _part_starts_s(path, path.stat().st_mtime_ns)
+        return cut_shot(record_file(path, modality, tracker, store), clip.shot, str(path))
+    whole, report = record_sound(path)
+    starts_s = report.part_starts_s
     if len(starts_s) < 2:
         pictures = clip.files.get("video") or clip.files.get("av")
         if pictures is None:
-            raise UnwrittenError(f"{clip.files[modality]}: where its letters meet is not known; add its video")
-        starts_s = tuple(stored_track(pictures, tracker or TrackerSettings(), store).shot_starts_s)
+            raise UnwrittenError(f"{path}: where its letters meet is not known; add its video")
+        starts_s = stored_track(pictures, tracker or TrackerSettings(), store).shot_starts_s
     if clip.shot >= len(starts_s):
-        raise UnwrittenError(
-            f"{clip.files[modality]}: has {counted(len(starts_s), 'shot')}, letter {clip.shot + 1} is not there"
-        )
+        raise UnwrittenError(f"{path}: has {counted(len(starts_s), 'shot')}, letter {clip.shot + 1} is not there")
     assert whole.waveform is not None
     edges = [*(max(0, round(start * whole.sample_rate_hz)) for start in starts_s), len(whole.waveform)]
     waveform = whole.waveform[edges[clip.shot] : edges[clip.shot + 1]]
     if not len(waveform):
-        raise UnwrittenError(f"{clip.files[modality]}: ends before letter {clip.shot + 1}")
+        raise UnwrittenError(f"{path}: ends before letter {clip.shot + 1}")
     return replace(whole, waveform=waveform)
-
-
-@lru_cache(maxsize=256)
-def _part_starts_s(path: Path, changed_ns: int) -> tuple[float, ...]:
-    """Where the parts of a file of sound begin; each of a word's shots asks, and decoding takes a while."""
-    from unwritten.media import read_audio_report
-
-    return tuple(part.start_s for part in read_audio_report(path)[1].parts if part.duration_s > 0)
 
 
 def cut_shot(recording: Recording, shot: int, name: str = "recording") -> Recording:

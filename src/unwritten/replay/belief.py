@@ -7,15 +7,17 @@ themselves come from the whole clip: the network looks some seconds ahead, and i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unwritten.decoding import Alphabet, Decoded, DecodingSettings, Lexicon, posterior_over_time
+from unwritten.decoding import Alphabet, Lexicon, posterior_over_time
 from unwritten.decoding.emissions import as_emissions, tempered
 from unwritten.decoding.greedy import collapse
-from unwritten.types import Modality, Recording
+
+if TYPE_CHECKING:
+    from unwritten.readers.ctc import Reading
 
 ROWS = 6
 """Words that are the likeliest at some time are followed, so many at a time."""
@@ -23,31 +25,6 @@ LETTER = 0.08
 """Probability from which a letter is shown."""
 _END_S = 1.0  # time over which the end of a word shows, at most
 _BELIEF_VALUES = 2**24  # float64 that the posterior over time may take
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What reading a clip gave, and what it was read with.
-
-    Attributes:
-        clip: the file.
-        modality: what of it was used; nothing else is shown or played.
-        recording: the track and the sound.
-        emissions: ``[U, A]`` log probabilities, the blank first.
-        decoding: settings that ``decoded`` was made with; their rate is the emissions'.
-        decoded: the answer.
-        lexicon: words that were possible, None for any string.
-        length: number of letters that was given, None when it was not.
-    """
-
-    clip: Path
-    modality: Modality
-    recording: Recording
-    emissions: NDArray[np.floating]
-    decoding: DecodingSettings
-    decoded: Decoded
-    lexicon: Lexicon | None = None
-    length: int | None = None
 
 
 @dataclass(frozen=True)

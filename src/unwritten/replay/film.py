@@ -9,16 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.replay import drawing as draw
-from unwritten.replay.belief import LETTER, ROWS, Reading, belief_over_time, greedy_runs
+from unwritten.replay.belief import LETTER, ROWS, belief_over_time, greedy_runs
 from unwritten.replay.drawing import Box, Picture
 from unwritten.replay.ink import InkOverTime
-from unwritten.types import Frame
+from unwritten.types import Frame, Track
+
+if TYPE_CHECKING:
+    from unwritten.readers.ctc import Reading
 
 WIDTH_PX, HEIGHT_PX = 1280, 720
 _MARGIN = 16
@@ -34,21 +38,26 @@ def write_replay(path: Path | str, reading: Reading) -> Path:
 
     Args:
         path: ``.mp4`` or ``.webm``.
-        reading: what to show.
+        reading: of a clip that has both a file, whose pictures are shown, and the recording that was made of it.
 
     Raises:
         UsageError: another suffix, or the clip's own path.
         UnwrittenError: the clip cannot be read any more or the place cannot be written.
     """
     path = Path(path)
-    check_replay_path(path, reading.clip)
+    clip, recording = reading.clip.files[reading.modality], reading.clip.recording
+    assert recording is not None
+    check_replay_path(path, clip)
     from unwritten.media import write_video
 
-    recording = reading.recording
     waveform = None if recording.waveform is None else recording.aligned_waveform()
     rate_hz = recording.sample_rate_hz
-    times = _picture_times(reading, waveform, rate_hz)
-    pictures = _Replay(reading, times, waveform, rate_hz).pictures()
+    if recording.track is not None:
+        times = np.asarray(recording.track.time_s, dtype=np.float64)
+    else:
+        assert waveform is not None
+        times = np.arange(max(1, int(len(waveform) / rate_hz * _FRAME_RATE_HZ))) / _FRAME_RATE_HZ
+    pictures = _Replay(reading, recording.track, times, waveform, rate_hz).pictures()
     return write_video(path, pictures, times, waveform=waveform, sample_rate_hz=rate_hz, crf=20)
 
 
@@ -64,21 +73,18 @@ def check_replay_path(path: Path, clip: Path) -> None:
         raise UsageError(f"--replay {path}: is the clip itself; give another name")
 
 
-def _picture_times(reading: Reading, waveform: NDArray[np.float32] | None, rate_hz: int) -> NDArray[np.float64]:
-    if reading.recording.track is not None:
-        return np.asarray(reading.recording.track.time_s, dtype=np.float64)
-    assert waveform is not None
-    return np.arange(max(1, int(len(waveform) / rate_hz * _FRAME_RATE_HZ))) / _FRAME_RATE_HZ
-
-
 class _Replay:
     """Everything that does not change from picture to picture, and the ink and rows that do."""
 
     def __init__(
-        self, reading: Reading, times: NDArray[np.float64], waveform: NDArray[np.float32] | None, rate_hz: int
+        self,
+        reading: Reading,
+        track: Track | None,
+        times: NDArray[np.float64],
+        waveform: NDArray[np.float32] | None,
+        rate_hz: int,
     ) -> None:
-        self.reading, self.times = reading, times
-        self.track = reading.recording.track
+        self.reading, self.track, self.times = reading, track, times
         self.end_s = float(times[-1]) + 1e-6
         self.belief = belief_over_time(reading, self.end_s)
         self.probability = np.exp(np.asarray(reading.emissions, dtype=np.float64))
@@ -164,13 +170,14 @@ class _Replay:
         from unwritten.media import read_frames
 
         count = 0
-        for frame in read_frames(self.reading.clip):
+        path = self.reading.clip.files[self.reading.modality]
+        for frame in read_frames(path):
             if count == len(self.times):
                 return
             yield frame
             count += 1
         if count < len(self.times):
-            raise UnwrittenError(f"{self.reading.clip}: has fewer pictures than when it was tracked; read it again")
+            raise UnwrittenError(f"{path}: has fewer pictures than when it was tracked; read it again")
 
     def _show_clip(self, picture: Picture, frame: Frame, index: int) -> None:
         assert self.clip is not None and self.track is not None

@@ -20,7 +20,7 @@ from unwritten.errors import UnwrittenError
 from unwritten.types import Clip, Modality, Recording, Track
 
 if TYPE_CHECKING:
-    from unwritten.readers.ctc import CtcNetwork
+    from unwritten.readers.network import CtcNetwork
 
 _LOG = logging.getLogger("unwritten")
 _FRAME_PX = 300  # longest side of a thumbnail
@@ -89,7 +89,7 @@ def gather(clip: Clip, network: CtcNetwork | None) -> Evidence:
 
 
 def _recording(clip: Clip, modality: Modality) -> Recording:
-    from unwritten.recordings.record import record_clip
+    from unwritten.recordings.clips import record_clip
     from unwritten.store import Store
 
     return record_clip(clip, modality, None, Store())

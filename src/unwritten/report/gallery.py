@@ -21,7 +21,7 @@ from unwritten.types import MODALITIES, Clip
 from unwritten.wording import counted
 
 if TYPE_CHECKING:
-    from unwritten.readers.ctc import CtcNetwork
+    from unwritten.readers.network import CtcNetwork
 
 Load = Callable[[Run], tuple[list[Clip], "CtcNetwork | None"]]
 """Gives the clips of a run and the network of its baseline."""

@@ -259,7 +259,7 @@ def evaluate(checkpoint: Path, settings: TrainingSettings, clips: int) -> dict[s
     from unwritten.decoding.settings import DecodingSettings
     from unwritten.handwriting.corpus import from_strokes
     from unwritten.handwriting.writers import SimulatedWriter
-    from unwritten.readers.ctc import CtcNetwork
+    from unwritten.readers.network import CtcNetwork
     from unwritten.scoring.metrics import ordered_letter_accuracy
     from unwritten.simulation.clips import live_clips
     from unwritten.types import MODALITIES

@@ -18,32 +18,26 @@ def score(config: DictConfig, checkpoint: Path, run_dir: Path) -> list[Score]:
     Returns:
         One entry for each reader, modality and style, as in ``scores.json``.
     """
-    from unwritten.evaluation.evaluate import Job, read_items
+    from unwritten.evaluation.jobs import Job
     from unwritten.evaluation.log import AnswerLog
+    from unwritten.evaluation.loop import read_all
     from unwritten.files import digest_file
     from unwritten.readers.base import Reader
     from unwritten.readers.blind import BlindReader, BlindSettings
     from unwritten.readers.ctc import MODES, CtcReader
     from unwritten.scoring.intervals import IntervalSettings
     from unwritten.scoring.scores import score_table, write_scores
-    from unwritten.scoring.table import answers_table, write_answers
+    from unwritten.scoring.table import write_answers
     from unwritten.scoring.text import format_scores
     from unwritten.store import Store
-    from unwritten.types import MODALITIES
 
     benchmark, clips = scored_clips(config)
     store = Store(config.store)
     settings = json.dumps([digest_file(checkpoint), int(config.score_items), int(config.seed)])
     blind = [BlindSettings(f"blind-{strategy}", strategy) for strategy in ("constant", "letters", "random")]
     readers: list[Reader] = [*(CtcReader(checkpoint, mode, store=store) for mode in MODES), *map(BlindReader, blind)]
-    answers, asked = [], []
     with AnswerLog(run_dir / "answers.jsonl") as log:
-        for reader in readers:
-            for modality in MODALITIES:
-                items = [clip for clip in clips if modality in clip.modalities]
-                asked += [(reader.name, modality, clip.id) for clip in items]
-                answers += read_items(Job(reader, str(config.protocol), settings), items, modality, log)
-    table, _ = answers_table(answers, clips, benchmark, str(config.protocol), asked)
+        table, _ = read_all([Job(reader, str(config.protocol), settings) for reader in readers], clips, log, benchmark)
     write_answers(table, run_dir / "answers.parquet")
     scores = score_table(table, IntervalSettings())
     write_scores(scores, run_dir / "scores.json")

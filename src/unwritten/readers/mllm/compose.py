@@ -147,7 +147,7 @@ class Composer:
         return (*parts, Text(asked)), sent
 
     def _given(self, clip: Clip, modality: Modality) -> tuple[Part, ...]:
-        from unwritten.recordings.record import record_clip
+        from unwritten.recordings.clips import record_clip
         from unwritten.store import Store
 
         recording = record_clip(clip, modality, None, Store())

@@ -140,7 +140,7 @@ def trained_baseline(checkpoint: str | None) -> Baseline:
     reader = CtcReader(checkpoint, mode="ctc-letters")
 
     def read(recording: Recording, modality: Modality, n: int | None) -> Reading:
-        decoded = reader.decode(recording, modality, n)
+        decoded = reader.reading(Clip("", recording=recording, length=n), modality).decoded
         return Reading(decoded.letters, tuple(decoded.letter_spans_s))
 
     return read
