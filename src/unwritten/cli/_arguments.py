@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn
+from dataclasses import fields
+from typing import Any, NoReturn, TypeVar
+
+from unwritten.config import settings_from
+
+Settings = TypeVar("Settings")
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -32,3 +37,13 @@ def _whole(text: str, least: int) -> int:
     if value < least:
         raise argparse.ArgumentTypeError(f"{text}: give a whole number, {least} or more")
     return value
+
+
+def settings_of(cls: type[Settings], arguments: argparse.Namespace, where: str, **others: Any) -> Settings:
+    """Settings from the arguments that bear their names, and from others.
+
+    Raises:
+        UsageError: ``cls`` refuses a value; ``where`` begins the message.
+    """
+    values = {field.name for field in fields(cls)} & vars(arguments).keys()  # type: ignore[arg-type]
+    return settings_from(cls, {**{name: vars(arguments)[name] for name in values}, **others}, where)

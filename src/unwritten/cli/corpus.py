@@ -6,9 +6,8 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
-from unwritten.cli._arguments import not_negative
+from unwritten.cli._arguments import not_negative, settings_of
 from unwritten.cli._clips import add_folder, patterns
-from unwritten.errors import UsageError
 from unwritten.types import MODALITIES
 from unwritten.wording import counted
 
@@ -37,18 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     from unwritten.benchmark.letters import find_clips
     from unwritten.benchmark.manifest import measure, write_manifest
 
-    try:
-        settings = CorpusSettings(
-            files=arguments.files,
-            seed=arguments.seed,
-            sources=tuple(arguments.sources),
-            styles=tuple(arguments.styles),
-            lengths=tuple(arguments.lengths),
-            modalities=tuple(arguments.modalities),
-            tolerance=arguments.tolerance,
-        )
-    except ValueError as error:
-        raise UsageError(f"corpus: {error}") from error
+    settings = settings_of(CorpusSettings, arguments, "corpus")
     drawn = balanced_corpus(find_clips(arguments.folder, patterns(arguments)), settings)
     path = write_manifest(arguments.output, measure(drawn))
     print(f"{path}: {counted(len(drawn), 'file')}, seed {settings.seed}")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unwritten.cli._arguments import not_negative
+from unwritten.cli._arguments import not_negative, settings_of
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.types import MODALITIES, Clip, Modality
 from unwritten.wording import counted
@@ -69,14 +69,9 @@ def run(arguments: argparse.Namespace) -> int:
             raise UnwrittenError(f"{arguments.consent}: cannot be read ({reason}); give a text file") from error
     from unwritten.report.trials import TrialSettings, plan, write_trials
 
-    settings = TrialSettings(
-        count=arguments.count,
-        modalities=tuple(m for m in MODALITIES if m in arguments.modality),
-        length_told=not arguments.no_length,
-        seed=arguments.seed,
-        one_file=arguments.one_file,
-        consent=consent,
-    )
+    told = not arguments.no_length
+    shown = tuple(modality for modality in MODALITIES if modality in arguments.modality)
+    settings = settings_of(TrialSettings, arguments, "human", modalities=shown, length_told=told, consent=consent)
     clips = _clips(arguments.items)
     baseline = None if arguments.no_baseline else _baseline(arguments, settings.length_told)
     trials = len(plan(clips, settings))

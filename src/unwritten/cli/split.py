@@ -6,9 +6,8 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
-from unwritten.cli._arguments import not_negative
+from unwritten.cli._arguments import not_negative, settings_of
 from unwritten.cli._clips import add_folder, patterns
-from unwritten.errors import UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     default = ProtocolSettings()
     add_folder(parser)
-    parser.add_argument("--protocol", choices=PROTOCOLS, required=True)
+    parser.add_argument("--protocol", dest="name", choices=PROTOCOLS, required=True)
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="CSV", help="table of fold, item and part")
     parser.add_argument("--test", type=float, default=default.test, help="share tested on (closed only; %(default)s)")
     parser.add_argument("--validation", type=float, default=default.validation, help="share set aside (%(default)s)")
@@ -29,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="attributes whose shares are held",
     )
     parser.add_argument("--tolerance", type=float, default=default.tolerance, help="relative, %(default)s")
-    parser.add_argument("--time-limit", type=float, default=default.time_limit_s, metavar="S")
+    parser.add_argument("--time-limit", dest="time_limit_s", type=float, default=default.time_limit_s, metavar="S")
     parser.add_argument("--seed", type=not_negative, default=default.seed)
 
 
@@ -41,18 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     from unwritten.benchmark.protocols import ProtocolSettings, folds
     from unwritten.files import whole_file
 
-    try:
-        settings = ProtocolSettings(
-            arguments.protocol,
-            arguments.test,
-            arguments.validation,
-            tuple(arguments.balance),
-            arguments.tolerance,
-            arguments.time_limit,
-            arguments.seed,
-        )
-    except ValueError as error:
-        raise UsageError(f"split: {error}") from error
+    settings = settings_of(ProtocolSettings, arguments, "split")
     made = folds(find_clips(arguments.folder, patterns(arguments)), settings)
     rows = []
     for fold in made:

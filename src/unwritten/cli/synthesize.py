@@ -8,8 +8,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from unwritten.cli._arguments import at_least_one, not_negative
-from unwritten.errors import UsageError
+from unwritten.cli._arguments import at_least_one, not_negative, settings_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,9 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--words", type=Path, metavar="FILE", help="words or phrases, one a line")
     which.add_argument("--count", type=int, default=0, metavar="N", help="the N most frequent words (default: all)")
     parser.add_argument("--mode", choices=["clean", "published"], default="clean")
-    parser.add_argument("--upper", action="store_true", help="spell with capitals")
+    parser.add_argument("--upper", dest="upper_case", action="store_true", help="spell with capitals")
     parser.add_argument("--takes", type=int, default=1, metavar="N", help="versions of each word")
-    parser.add_argument("--pause", type=float, default=0.0, metavar="S", help="seconds between letters")
+    parser.add_argument("--pause", dest="pause_s", type=float, default=0.0, metavar="S", help="seconds between letters")
     parser.add_argument("--gap", type=float, default=0.5, metavar="S", help="seconds between the words of a phrase")
     parser.add_argument("--fill", choices=["freeze", "black"], default="freeze", help="what pauses and gaps show")
     parser.add_argument(
@@ -42,23 +41,15 @@ def run(arguments: argparse.Namespace) -> int:
     from unwritten.benchmark.synthesis.synthesize import SynthesisSettings, synthesize
     from unwritten.words.lists import read_words
 
-    try:
-        settings = SynthesisSettings(
-            mode=arguments.mode,
-            styles=tuple(arguments.style),
-            count=arguments.count,
-            upper_case=arguments.upper,
-            takes=arguments.takes,
-            pause_s=arguments.pause,
-            gap_s=arguments.gap,
-            fill=arguments.fill,
-            short_side_px=arguments.short_side,
-            rate_hz=arguments.fps,
-            crf=arguments.crf,
-            seed=arguments.seed,
-        )
-    except ValueError as error:
-        raise UsageError(f"synthesize: {error}") from error
+    settings = settings_of(
+        SynthesisSettings,
+        arguments,
+        "synthesize",
+        styles=arguments.style,
+        gap_s=arguments.gap,
+        short_side_px=arguments.short_side,
+        rate_hz=arguments.fps,
+    )
     words = read_words(arguments.words) if arguments.words else None
     bars: dict[str, tqdm] = {}
 

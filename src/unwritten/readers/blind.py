@@ -79,12 +79,10 @@ class BlindReader(ClipReader):
         self._words: dict[int, tuple[tuple[str, ...], NDArray[np.float64]]] = {}
         self._guesses: dict[int, tuple[str, tuple[tuple[str, float], ...]]] = {}
         weights = words.frequency**settings.power
-        by_length: dict[int, list[int]] = {}
-        for position, word in enumerate(words.words):
-            by_length.setdefault(len(word), []).append(position)
-        for length, positions in by_length.items():
-            weight = weights[positions]
-            self._words[length] = (tuple(words.words[position] for position in positions), weight / weight.sum())
+        lengths = np.array([len(word) for word in words])
+        for length in np.unique(lengths).tolist():
+            own = np.flatnonzero(lengths == length)
+            self._words[length] = (tuple(words.words[at] for at in own), weights[own] / weights[own].sum())
 
     def answer(self, clip: Clip, modality: Modality) -> Answer:
         """Guess, whatever the modality.

@@ -52,29 +52,29 @@ def _ctc(node: DictConfig, key: str) -> Sequence[Reader]:
     from unwritten.decoding.settings import DecodingSettings
     from unwritten.readers.as_sent import AsSentReader, AsSentSettings
     from unwritten.readers.ctc import CtcReader
+    from unwritten.readers.oracle import OracleReader, OracleSettings
     from unwritten.store import Store
+    from unwritten.tracking.settings import TrackerSettings
 
     values = _values(node, key)
-    as_sent = values.pop("as_sent", None)
-    oracle = values.pop("oracle", None)
     values.pop("protocol", None)
-    if values.get("decoding") is not None:
-        values["decoding"] = settings_from(DecodingSettings, values["decoding"], f"reader.{key}.decoding")
-    if values.get("tracker") is not None:
-        from unwritten.tracking.settings import TrackerSettings
-
-        values["tracker"] = settings_from(TrackerSettings, values["tracker"], f"reader.{key}.tracker")
+    parts: dict[str, type[Any]] = {
+        "decoding": DecodingSettings,
+        "tracker": TrackerSettings,
+        "as_sent": AsSentSettings,
+        "oracle": OracleSettings,
+    }
+    for name, settings in parts.items():
+        if values.get(name) is not None:
+            values[name] = settings_from(settings, values[name], f"reader.{key}.{name}")
+    as_sent, oracle = values.pop("as_sent", None), values.pop("oracle", None)
     try:
         reader = CtcReader(**values, store=Store())
     except TypeError as error:
         raise UsageError(f"reader.{key}: {error}") from error
     if oracle is not None:
-        from unwritten.readers.oracle import OracleReader, OracleSettings
-
-        return [OracleReader(reader, settings_from(OracleSettings, oracle, f"reader.{key}.oracle"))]
-    if as_sent is None:
-        return [reader]
-    return [AsSentReader(reader, settings_from(AsSentSettings, as_sent, f"reader.{key}.as_sent"))]
+        return [OracleReader(reader, oracle)]
+    return [reader if as_sent is None else AsSentReader(reader, as_sent)]
 
 
 def _mllm(node: DictConfig, key: str) -> Sequence[Reader]:

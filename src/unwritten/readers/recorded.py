@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from unwritten.errors import UnwrittenError
 from unwritten.readers.base import Reader
-from unwritten.types import MODALITIES, STYLES, Answer, Clip, Modality
+from unwritten.types import MODALITIES, Answer, Clip, Modality
 
 PUBLISHED_TABLE = Path(__file__).with_name("published.csv")
 
@@ -42,19 +42,16 @@ def published_scores(readers: Sequence[str] = ()) -> list[PublishedScore]:
     """
     with PUBLISHED_TABLE.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(line for line in stream if not line.startswith("#")))
-    scores: list[PublishedScore] = []
-    for row in rows:
-        for modality in MODALITIES:
-            if row[modality]:
-                percent = float(row[modality])
-                scores.append(
-                    PublishedScore(row["reader"], row["benchmark"], modality, row["style"], round(percent / 100, 6))
-                )
+    scores = [
+        PublishedScore(row["reader"], row["benchmark"], modality, row["style"], round(float(row[modality]) / 100, 6))
+        for row in rows
+        for modality in MODALITIES
+        if row[modality]
+    ]
     known = list(dict.fromkeys(score.reader for score in scores))
     for name in readers:
         if name not in known:
             raise UnwrittenError(f"{name}: nothing of this name was published; known are {', '.join(known)}")
-    assert all(score.style in ("all", *STYLES) for score in scores)
     return [score for score in scores if not readers or score.reader in readers]
 
 
@@ -148,15 +145,14 @@ def recorded_readers(path: Path | str, name: str = "recorded") -> list[RecordedR
     answered the same items are two.
     """
     answers = list(read_recorded(path, name))
-    people = {str(answer.details.get("person", "")) for answer in answers}
-    by_item: dict[tuple[str, str], set[str]] = {}
+    by_person: dict[str, list[Answer]] = {}
     for answer in answers:
-        by_item.setdefault((answer.item, answer.modality), set()).add(str(answer.details.get("person", "")))
-    if len(people) < 2 or max(Counter({key: len(who) for key, who in by_item.items()}).values()) < 2:
+        by_person.setdefault(str(answer.details.get("person", "")), []).append(answer)
+    asked = Counter(pair for own in by_person.values() for pair in {(answer.item, answer.modality) for answer in own})
+    if max(asked.values()) < 2:
         return [RecordedReader(path, name, answers)]
     readers = []
-    for person in sorted(people):
+    for person in sorted(by_person):
         own = f"{name}-{person or 'unnamed'}"
-        mine = list(read_recorded(path, own))
-        readers.append(RecordedReader(path, own, [a for a in mine if str(a.details.get("person", "")) == person]))
+        readers.append(RecordedReader(path, own, [replace(answer, reader=own) for answer in by_person[person]]))
     return readers

@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from html import escape
 
-from unwritten.report.html import Cell, table
+from unwritten.report.html import Cell, given, number, share, table
 from unwritten.report.inputs import Results, Row
-from unwritten.report.labels import (
-    MODALITY_NAMES,
-    NONE,
-    interval,
-    percent,
-    points,
-    reader_label,
-    side_information,
-)
+from unwritten.report.labels import NONE, interval, percent, points, reader_label, side_information
 from unwritten.scoring.mllm import FREQUENT
 from unwritten.types import MODALITIES, STATES
 from unwritten.wording import counted
-
-_ORDER: dict[str, int] = {modality: place for place, modality in enumerate(MODALITIES)}
 
 
 def scoreboard(results: Results) -> str:
@@ -30,34 +20,13 @@ def scoreboard(results: Results) -> str:
     )  # fmt: skip
     out = []
     for benchmark in dict.fromkeys(b for b, _ in results.groups()):
-        rows = []
         totals = results.totals(benchmark)
         best = {m: max((r["ola"] for r in totals if r["modality"] == m), default=None) for m in MODALITIES}
-        for row in totals:
-            floor = results.floor(row)
-            over = None if floor is None else row["ola"] - floor
-            rows.append(
-                [
-                    Cell(reader_label(row["reader"])),
-                    Cell(MODALITY_NAMES[row["modality"]], _ORDER[row["modality"]]),
-                    Cell(percent(row["ola"]), row["ola"], strong=row["ola"] == best[row["modality"]]),
-                    Cell(interval(row["ola_low"], row["ola_high"]), row["ola_low"]),
-                    Cell(points(over), over),
-                    Cell(percent(floor), floor),
-                    _count(row["n"]),
-                    _count(row["failed"]),
-                    row["protocol"],
-                    side_information(results, row["run"], row["reader"]),
-                    *(
-                        Cell(percent(row.get(name)), row.get(name))
-                        for name in ("corrected_ola", "edit_similarity", "word_accuracy", "top5")
-                    ),
-                ]
-            )
-        given = sorted({row["given"] for row in totals if row.get("given")})
+        rows = [_scored(results, row, row["ola"] == best[row["modality"]]) for row in totals]
         shown = table(f"Scores on {benchmark}; the best of each modality in bold", headings, rows, sortable=True)
-        if given:
-            note = f"Intervals cross words with what they share, {' or '.join(given)}."
+        shared = sorted({row["given"] for row in totals if row.get("given")})
+        if shared:
+            note = f"Intervals cross words with what they share, {' or '.join(shared)}."
             shown += f'<p class="note">{escape(note)}</p>'
         # Letters, synthetic and live words apart are parts of the same: one click away.
         whole = "/" not in benchmark
@@ -65,42 +34,50 @@ def scoreboard(results: Results) -> str:
     if results.published:
         rows = [
             [
-                reader_label(row["reader"]),
-                row["benchmark"],
-                side_information(results, None, row["reader"]),
-                Cell(MODALITY_NAMES[row["modality"]], _ORDER[row["modality"]]),
-                Cell(percent(row["ola"], 2), row["ola"]),
+                reader_label(row["reader"]), row["benchmark"], side_information(results, None, row["reader"]),
+                given(row["modality"]), Cell(percent(row["ola"], 2), row["ola"]),
             ]
-            for row in results.published
-            if row["style"] == "all"
-        ]
-        numbers = table(
-            "As printed in the benchmark's paper", ("reader", "benchmark", "told", "given", "OLA %"), rows, True
-        )
+            for row in results.printed
+        ]  # fmt: skip
+        printed = ("reader", "benchmark", "told", "given", "OLA %")
+        numbers = table("As printed in the benchmark's paper", printed, rows, sortable=True)
         out.append(f"<details><summary>Published numbers: other items, no intervals</summary>{numbers}</details>")
     return "".join(out)
 
 
-def _count(value: int | None) -> Cell:
-    return Cell(NONE if value is None else str(value), value)
+def _scored(results: Results, row: Row, best: bool) -> list[Cell | str]:
+    floor = results.floor(row)
+    over = None if floor is None else row["ola"] - floor
+    measures = ("corrected_ola", "edit_similarity", "word_accuracy", "top5")
+    return [
+        reader_label(row["reader"]),
+        given(row["modality"]),
+        share(row["ola"], strong=best),
+        Cell(interval(row["ola_low"], row["ola_high"]), row["ola_low"]),
+        Cell(points(over), over),
+        share(floor),
+        number(row["n"]),
+        number(row["failed"]),
+        row["protocol"],
+        side_information(results, row["run"], row["reader"]),
+        *(share(row.get(name)) for name in measures),
+    ]
 
 
 def comparisons(results: Results) -> str:
     """Readers in pairs, Holm-corrected."""
-    rows: list[list[Cell | str]] = []
-    for place, run in enumerate(results.runs):
-        for entry in run.analysis.get("comparisons", []):
-            rows.append(
-                [
-                    f"{results.name_of(place, entry['first'])} minus {results.name_of(place, entry['second'])}",
-                    Cell(MODALITY_NAMES.get(entry["modality"], entry["modality"]), _ORDER.get(entry["modality"])),
-                    Cell(entry["style"]),
-                    _count(entry["n"]),
-                    Cell(points(entry["difference"]), entry["difference"]),
-                    f"{points(entry['low'])} to {points(entry['high'])}",
-                    Cell(_p(entry["p_holm"]), entry["p_holm"]),
-                ]
-            )
+    rows: list[list[Cell | str]] = [
+        [
+            f"{results.name_of(place, entry['first'])} minus {results.name_of(place, entry['second'])}",
+            given(entry["modality"]),
+            entry["style"],
+            number(entry["n"]),
+            Cell(points(entry["difference"]), entry["difference"]),
+            f"{points(entry['low'])} to {points(entry['high'])}",
+            Cell(_p(entry["p_holm"]), entry["p_holm"]),
+        ]
+        for place, entry in results.analysed("comparisons")
+    ]
     headings = ("pair", "given", "style", "n", "difference, points", "95 % interval", "p (Holm)")
     if not rows:
         return ""
@@ -118,17 +95,10 @@ def calibration(results: Results) -> str:
     for place, run in enumerate(results.runs):
         for key, entry in run.analysis.get("calibration", {}).items():
             reader, _, modality = key.rpartition("/")
-            rows.append(
-                [
-                    reader_label(results.name_of(place, reader)),
-                    Cell(MODALITY_NAMES.get(modality, modality), _ORDER.get(modality)),
-                    _count(entry["n"]),
-                    Cell(percent(entry["confidence"]), entry["confidence"]),
-                    Cell(percent(entry["accuracy"]), entry["accuracy"]),
-                    Cell(percent(entry["expected_error"]), entry["expected_error"]),
-                    Cell(f"{entry['brier']:.3f}", entry["brier"]),
-                ]
-            )
+            shares = [share(entry[name]) for name in ("confidence", "accuracy", "expected_error")]
+            brier = Cell(f"{entry['brier']:.3f}", entry["brier"])
+            name = reader_label(results.name_of(place, reader))
+            rows.append([name, given(modality), number(entry["n"]), *shares, brier])
     headings = ("reader", "given", "n", "sure by %", "right %", "expected error, points", "Brier")
     if not rows:
         return ""
@@ -161,13 +131,6 @@ def answering(results: Results) -> str:
     return f'{shown}<p class="note">{escape(note)}</p>'
 
 
-def _whose(row: Row) -> list[Cell | str]:
-    return [
-        Cell(reader_label(row["reader"]), under=row["benchmark"]),
-        Cell(MODALITY_NAMES[row["modality"]], _ORDER[row["modality"]]),
-    ]
-
-
 def _came(row: Row) -> list[Cell | str]:
     measured = row["answering"]
     present = measured["presence"]
@@ -177,19 +140,16 @@ def _came(row: Row) -> list[Cell | str]:
         measured["pass_rate"], measured["ola_answered"],
     )  # fmt: skip
     counts = (measured["n"], *(measured["states"][state] for state in STATES))
-    return [*_whose(row), *map(_count, counts), *(Cell(percent(share), share) for share in shares)]
+    who = Cell(reader_label(row["reader"]), under=row["benchmark"])
+    return [who, given(row["modality"]), *map(number, counts), *map(share, shares)]
 
 
 def _varied(row: Row) -> list[Cell | str]:
     own = row["answering"]["collapse"]
     names = ("top_share", "top_10_share", "entropy_share", "frequent_share", "frequent_truths")
-    return [
-        *_whose(row),
-        _count(own["answers"]),
-        _count(own["distinct"]),
-        own["most_frequent"][0][0],
-        *(Cell(percent(own[name]), own[name]) for name in names),
-    ]
+    who = Cell(reader_label(row["reader"]), under=row["benchmark"])
+    counts = (number(own["answers"]), number(own["distinct"]))
+    return [who, given(row["modality"]), *counts, own["most_frequent"][0][0], *(share(own[name]) for name in names)]
 
 
 def costs(results: Results) -> str:
@@ -201,34 +161,23 @@ def costs(results: Results) -> str:
         for (reader, modality), own in run.table.groupby(["reader", "modality"], sort=False):
             states = own["state"].value_counts()
             wrong = ", ".join(f"{state} {count}" for state, count in states.items() if state != "answered")
-            known = own["cost"].notna()
-            cost = float(own["cost"].astype(float).sum()) if known.any() else None
+            cost = float(own["cost"].astype(float).sum()) if own["cost"].notna().any() else None
             tokens = [int(own[name].fillna(0).astype(float).sum()) for name in ("tokens_in", "tokens_out")]
-            median, total = float(own["seconds"].median()), float(own["seconds"].sum())
+            times_s = (float(own["seconds"].median()), float(own["seconds"].sum()))
             rows.append(
                 [
                     reader_label(results.name_of(place, str(reader))),
-                    Cell(MODALITY_NAMES.get(str(modality), str(modality)), _ORDER.get(str(modality))),
-                    _count(len(own)),
-                    Cell(_seconds(median), median),
-                    Cell(_seconds(total), total),
-                    Cell(f"{tokens[0]:,}" if tokens[0] else NONE, tokens[0]),
-                    Cell(f"{tokens[1]:,}" if tokens[1] else NONE, tokens[1]),
+                    given(str(modality)),
+                    number(len(own)),
+                    *(Cell(_seconds(value), value) for value in times_s),
+                    *(Cell(f"{count:,}" if count else NONE, count) for count in tokens),
                     Cell(NONE if cost is None else f"${cost:.2f}", cost),
                     wrong or "none",
                 ]
             )
     headings = (
-        "reader",
-        "given",
-        "n",
-        "s / item (median)",
-        "s in all",
-        "tokens in",
-        "tokens out",
-        "cost",
-        "unanswered",
-    )
+        "reader", "given", "n", "s / item (median)", "s in all", "tokens in", "tokens out", "cost", "unanswered",
+    )  # fmt: skip
     return table("Time (median and sum) and cost", headings, rows, sortable=True) if rows else ""
 
 

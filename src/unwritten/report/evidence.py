@@ -5,8 +5,6 @@ Everything is small text or a data URI, so that a page holds many items and need
 
 from __future__ import annotations
 
-import base64
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -17,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unwritten.errors import UnwrittenError
-from unwritten.types import Clip, Modality, Recording, Track
+from unwritten.report.html import data_uri
+from unwritten.types import Clip, Track
 
 if TYPE_CHECKING:
     from unwritten.readers.network import CtcNetwork
 
-_LOG = logging.getLogger("unwritten")
 _FRAME_PX = 300  # longest side of a thumbnail
 _BLACK = 16.0  # mean brightness below which a frame shows nothing
 _LOOK_FOR = 60  # frames to look through for one that shows something
@@ -60,6 +58,9 @@ def gather(clip: Clip, network: CtcNetwork | None) -> Evidence:
         clip: with files or a simulated recording.
         network: for the emissions; None leaves them out.
     """
+    from unwritten.recordings.clips import record_clip
+    from unwritten.store import Store
+
     troubles: list[str] = []
     frame, ink, sound, duration_s = "", "", "", 0.0
     emissions: dict[str, str] = {}
@@ -71,7 +72,7 @@ def gather(clip: Clip, network: CtcNetwork | None) -> Evidence:
             troubles.append(_without_folder(error, pictures))
     for modality in clip.modalities:
         try:
-            recording = _recording(clip, modality)
+            recording = record_clip(clip, modality, None, Store())
             if recording.track is not None and not ink:
                 ink = ink_svg(recording.track)
                 duration_s = max(duration_s, float(recording.track.time_s[-1]))
@@ -86,13 +87,6 @@ def gather(clip: Clip, network: CtcNetwork | None) -> Evidence:
         except (UnwrittenError, ValueError) as error:
             troubles.append(_without_folder(error, clip.files.get(modality)))
     return Evidence(frame, ink, sound, emissions, duration_s, "; ".join(dict.fromkeys(troubles)))
-
-
-def _recording(clip: Clip, modality: Modality) -> Recording:
-    from unwritten.recordings.clips import record_clip
-    from unwritten.store import Store
-
-    return record_clip(clip, modality, None, Store())
 
 
 def _without_folder(error: Exception, path: Path | None) -> str:
@@ -123,11 +117,6 @@ def first_frame(path: Path) -> str:
     small = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
     _, data = cv2.imencode(".jpg", cv2.cvtColor(small, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 72])
     return data_uri("image/jpeg", data.tobytes())
-
-
-def data_uri(kind: str, data: bytes) -> str:
-    """The data as an address that needs no file."""
-    return f"data:{kind};base64,{base64.b64encode(data).decode()}"
 
 
 def ink_svg(track: Track) -> str:
@@ -225,5 +214,5 @@ def emissions_svg(
 
 def _runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """First and one past the last index of each stretch of True."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(int)))
+    edges = np.flatnonzero(np.diff(mask, prepend=False, append=False))
     return [(int(first), int(last)) for first, last in edges.reshape(-1, 2)]

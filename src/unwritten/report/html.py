@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from unwritten.report.labels import MINUS, NONE
+from unwritten.report.labels import MINUS, MODALITY_NAMES, NONE, percent
+from unwritten.types import MODALITIES
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,22 @@ class Cell:
     key: float | str | None = None
     under: str = ""
     strong: bool = False
+
+
+def given(modality: str) -> Cell:
+    """What a reader was given, sorted as modalities are."""
+    order: dict[str, int] = {name: place for place, name in enumerate(MODALITIES)}
+    return Cell(MODALITY_NAMES.get(modality, modality), order.get(modality))
+
+
+def share(value: float | None, strong: bool = False) -> Cell:
+    """A fraction in percent."""
+    return Cell(percent(value), value, strong=strong)
+
+
+def number(value: int | None) -> Cell:
+    """A count; a dash where there is none."""
+    return Cell(NONE if value is None else str(value), value)
 
 
 def table(
@@ -75,3 +93,8 @@ def figure(graphic: str, caption: str, numbers: str = "", kind: str = "") -> str
     below = f"<details><summary>The numbers as a table</summary>{numbers}</details>" if numbers else ""
     own = f' class="{kind}"' if kind else ""
     return f"<figure{own}>{graphic}<figcaption>{escape(caption)}</figcaption>{below}</figure>"
+
+
+def data_uri(kind: str, data: bytes) -> str:
+    """The data as an address that needs no file."""
+    return f"data:{kind};base64,{base64.b64encode(data).decode()}"

@@ -125,6 +125,15 @@ class Results:
         rows = [row for row in self.scores if row["style"] == "all"]
         return rows if benchmark is None else [row for row in rows if row["benchmark"] == benchmark]
 
+    @property
+    def printed(self) -> list[Row]:
+        """Published rows over all styles."""
+        return [row for row in self.published if row["style"] == "all"]
+
+    def analysed(self, what: str) -> list[tuple[int, dict[str, Any]]]:
+        """Entries of one kind in the runs' analyses, each with the place of its run."""
+        return [(place, entry) for place, run in enumerate(self.runs) for entry in run.analysis.get(what, [])]
+
     def groups(self) -> list[tuple[str, str]]:
         """Each (benchmark, protocol) that has a total, in order."""
         return list(dict.fromkeys((row["benchmark"], row["protocol"]) for row in self.totals()))

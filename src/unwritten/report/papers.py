@@ -17,7 +17,7 @@ def _lines(results: Results) -> list[tuple[str, str, list[list[str]]]]:
     groups: list[tuple[str, str, Sequence[Row]]] = [
         (b, p, [row for row in results.totals(b) if row["protocol"] == p]) for b, p in results.groups()
     ]
-    printed = [row for row in results.published if row["style"] == "all"]
+    printed = results.printed
     groups += [
         (b, PUBLISHED, [row for row in printed if row["benchmark"] == b])
         for b in dict.fromkeys(row["benchmark"] for row in printed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from typing import Any
@@ -11,7 +11,7 @@ import pandas as pd
 
 from unwritten.report.figures import Band, Guide, Mark, Row, dot_plot, heat_map, legend
 from unwritten.report.html import figure, table
-from unwritten.report.inputs import Results
+from unwritten.report.inputs import PUBLISHED, Results
 from unwritten.report.labels import MODALITY_NAMES, NONE, interval, percent, points, reader_label
 from unwritten.scoring.breakdown import confusion_matrix
 from unwritten.types import MODALITIES
@@ -32,16 +32,19 @@ def _by_reader(rows: Scores) -> dict[str, list[dict[str, Any]]]:
     return {reader: sorted(own, key=lambda row: _ORDER[row["modality"]]) for reader, own in found.items()}
 
 
-def _title(benchmark: str, protocol: str) -> str:
-    return f"{benchmark}, protocol {protocol}"
+def _whole(results: Results) -> list[str]:
+    """Benchmarks that are no part of another, and parts that something was published on; all where none is."""
+    names = list(dict.fromkeys(benchmark for benchmark, _ in results.groups()))
+    return [name for name in names if "/" not in name or _has(results.published, name)] or names
 
 
 def forest(results: Results) -> str:
     """All totals with their intervals against the floor, the published models and people."""
     out = [legend(blind=True)]
-    groups = results.groups()
-    whole = [group for group in groups if "/" not in group[0] or _has(results.published, group[0])] or groups
-    for benchmark, protocol in whole:
+    printed, whole = results.printed, _whole(results)
+    for benchmark, protocol in results.groups():
+        if benchmark not in whole:
+            continue
         rows = [row for row in results.totals(benchmark) if row["protocol"] == protocol]
         most = max(int(row["n"] or 0) for row in rows)
         floors = [f for row in rows if row["n"] == most and (f := results.floor(row)) is not None]
@@ -50,20 +53,18 @@ def forest(results: Results) -> str:
         # A figure must fit on a printed page, so that many readers become several figures on one axis.
         *early, last = [own[place : place + _PER_FIGURE] for place in range(0, len(own), _PER_FIGURE)]
         bands = [Band(last, "", guides)]
-        printed = [row for row in results.published if row["style"] == "all"]
-        shown = [name for name in (benchmark, _MAIN_TABLE) if _has(printed, name)]
-        for name in dict.fromkeys(shown):
-            same = name == benchmark
-            note = "" if same else " (other items)"
+        for name in dict.fromkeys(name for name in (benchmark, _MAIN_TABLE) if _has(printed, name)):
+            note = "" if name == benchmark else " (other items)"
             bands.append(Band(_rows([r for r in printed if r["benchmark"] == name], True), f"published, {name}{note}"))
-        highest = max([r["ola_high"] or r["ola"] for r in rows] + [r["ola"] for r in printed])
+        highest = min(1.0, 1.03 * max([r["ola_high"] or r["ola"] for r in rows] + [r["ola"] for r in printed]))
         lead = max(rows, key=lambda row: row["ola"])
+        title = f"{benchmark}, protocol {protocol}"
         said = (
-            f"{_title(benchmark, protocol)}: ordered letter accuracy of {len(own)} readers with 95 % intervals. Highest"
+            f"{title}: ordered letter accuracy of {len(own)} readers with 95 % intervals. Highest"
             f" {reader_label(lead['reader'])} from {MODALITY_NAMES[lead['modality']]} with {percent(lead['ola'])} %."
         )
         numbers = table(
-            f"{_title(benchmark, protocol)}: OLA in percent",
+            f"{title}: OLA in percent",
             ("reader", "given", "OLA %", "95 % interval"),
             [
                 [
@@ -73,20 +74,13 @@ def forest(results: Results) -> str:
                 for r in [*rows, *printed]
             ],
         )  # fmt: skip
-        highest = min(1.0, highest * 1.03)
-        for rows_of in early:
-            out.append(
-                figure(
-                    dot_plot(f"OLA on {benchmark}", said, [Band(rows_of, "", guides)], 0.0, highest),
-                    _title(benchmark, protocol),
-                )
-            )
-        graphic = dot_plot(f"OLA on {benchmark}", said, bands, 0.0, highest)
         caption = (
-            f"{_title(benchmark, protocol)}. Ordered letter accuracy in percent; bars are 95 % intervals, the dashed"
+            f"{title}. Ordered letter accuracy in percent; bars are 95 % intervals, the dashed"
             " line is the best reader that sees and hears nothing. Hollow marks are printed numbers without intervals."
         )
-        out.append(figure(graphic, caption, numbers))
+        above = [([Band(part, "", guides)], title, "") for part in early]
+        for shown, said_below, below in [*above, (bands, caption, numbers)]:
+            out.append(figure(dot_plot(f"OLA on {benchmark}", said, shown, 0.0, highest), said_below, below))
     return "".join(out)
 
 
@@ -106,44 +100,23 @@ def _rows(rows: Scores, hollow: bool) -> list[Row]:
 
 def fusion(results: Results) -> str:
     """What sound and picture together add to the better of the two."""
-    effects = {}
-    for place, run in enumerate(results.runs):
-        for effect in run.analysis.get("fusion", []):
-            if effect["style"] == "all":
-                effects[results.name_of(place, effect["reader"]), effect["benchmark"]] = effect
+    effects = {
+        (results.name_of(place, effect["reader"]), effect["benchmark"]): effect
+        for place, effect in results.analysed("fusion")
+        if effect["style"] == "all"
+    }
     bands, numbers = [], []
-    benchmarks = list(dict.fromkeys(row["benchmark"] for row in results.totals()))
-    for benchmark in [name for name in benchmarks if "/" not in name or _has(results.published, name)] or benchmarks:
-        rows = []
-        for reader, own in _by_reader(results.totals(benchmark)).items():
-            if reader.startswith("blind-") or len(own) < 3:
-                continue
-            found = effects.get((reader, benchmark))
-            singles = max(row["ola"] for row in own if row["modality"] != "av")
-            effect = found["effect"] if found else own[-1]["ola"] - singles
-            limits = f" [{points(found['low'])}, {points(found['high'])}]" if found else ""
-            marks = [Mark(r["modality"], r["ola"], note=points(effect) if r["modality"] == "av" else "") for r in own]
-            rows.append(Row(reader_label(reader), marks, together=True))
-            verdict = NONE if not found else "yes" if found["non_inferior"] else "not shown"
-            bound = points(found["bound"]) if found else ""
-            numbers.append([reader_label(reader), benchmark, *(percent(r["ola"]) for r in own), points(effect) + limits,
-                            bound, verdict])  # fmt: skip
+    for benchmark in _whole(results):
+        rows, cells = _fused(results.totals(benchmark), benchmark, effects)
+        numbers += cells
         if rows:
             bands.append(Band(rows, benchmark))
     if not bands:
         return ""
-    printed = [row for row in results.published if row["style"] == "all"]
-    for benchmark in dict.fromkeys(row["benchmark"] for row in printed):
-        rows = []
-        for reader, own in _by_reader([row for row in printed if row["benchmark"] == benchmark]).items():
-            if len(own) < 3:
-                continue
-            effect = own[-1]["ola"] - max(row["ola"] for row in own[:-1])
-            marks = [Mark(r["modality"], r["ola"], hollow=True, note=points(effect) if r["modality"] == "av" else "")
-                     for r in own]  # fmt: skip
-            rows.append(Row(reader_label(reader), marks, together=True))
-            numbers.append([reader_label(reader), f"{benchmark}, published", *(percent(r["ola"]) for r in own),
-                            points(effect), "", NONE])  # fmt: skip
+    for benchmark in dict.fromkeys(row["benchmark"] for row in results.printed):
+        own = [row for row in results.printed if row["benchmark"] == benchmark]
+        rows, cells = _fused(own, f"{benchmark}, published", {})
+        numbers += cells
         if rows:
             bands.append(Band(rows, f"published, {benchmark}"))
     below = table(
@@ -158,16 +131,40 @@ def fusion(results: Results) -> str:
         bands,
         beside="gain",
     )
+    margin = next((float(effect.get("margin", 0.01)) for effect in effects.values()), 0.01)
     caption = (
         "OLA with sound, muted video and both. Gain: what both add to the better single one, in points. No worse: the"
         " bound, which holds whichever of the two is truly better, lies above the margin of"
-        f" {points(-_margin(effects))}."
+        f" {points(-margin)}."
     )
     return legend() + figure(graphic, caption, below)
 
 
-def _margin(effects: Any) -> float:
-    return next((float(effect.get("margin", 0.01)) for effect in effects.values()), 0.01)
+def _fused(
+    totals: Scores, benchmark: str, effects: Mapping[tuple[str, str], dict[str, Any]]
+) -> tuple[list[Row], list[list[str]]]:
+    """Rows of the figure and of the table, of the readers that see and hear; marks of published ones are hollow."""
+    rows, numbers = [], []
+    for reader, own in _by_reader(totals).items():
+        if reader.startswith("blind-") or len(own) < 3:
+            continue
+        found = effects.get((reader, benchmark))
+        effect = (
+            found["effect"] if found else own[-1]["ola"] - max(row["ola"] for row in own if row["modality"] != "av")
+        )
+        hollow = own[0]["protocol"] == PUBLISHED
+        notes = {"av": points(effect)}
+        marks = [Mark(r["modality"], r["ola"], hollow=hollow, note=notes.get(r["modality"], "")) for r in own]
+        rows.append(Row(reader_label(reader), marks, together=True))
+        limits = f" [{points(found['low'])}, {points(found['high'])}]" if found else ""
+        verdict = NONE if not found else "yes" if found["non_inferior"] else "not shown"
+        numbers.append(
+            [
+                reader_label(reader), benchmark, *(percent(r["ola"]) for r in own), points(effect) + limits,
+                points(found["bound"]) if found else "", verdict,
+            ]
+        )  # fmt: skip
+    return rows, numbers
 
 
 def breakdowns(results: Results, main: str) -> str:
@@ -178,25 +175,18 @@ def breakdowns(results: Results, main: str) -> str:
         for row in results.scores
         if row["reader"] == main and row["style"] != "all" and "/" not in row["benchmark"]
     ]
-    parts = [
-        part
-        for place, run in enumerate(results.runs)
-        for part in run.analysis.get("parts", [])
-        if results.name_of(place, part["reader"]) == main
-    ]
-    groups: list[tuple[str, list[dict[str, Any]], str]] = [("style", styles, "")]
-    for by, unit in (("length", " letters"), ("position", "")):
-        groups.append((by, [part for part in parts if part["by"] == by], unit))
-    for by, rows, unit in groups:
+    parts = [part for place, part in results.analysed("parts") if results.name_of(place, part["reader"]) == main]
+    for by in ("style", "length", "position"):
+        rows = styles if by == "style" else [part for part in parts if part["by"] == by]
         values = list(dict.fromkeys(row["value"] for row in rows))
         if not values:
             continue
         lines = []
         for value in values if by == "style" else sorted(values, key=int):
             own = sorted((r for r in rows if r["value"] == value), key=lambda r: _ORDER[r["modality"]])
-            label = (
-                f"letter {value}" if by == "position" else f"{value}{unit.removesuffix('s') if value == '1' else unit}"
-            )
+            label = str(value)
+            if by != "style":
+                label = f"letter {value}" if by == "position" else counted(int(value), "letter")
             items = max(int(row["items"]) for row in own)
             lines.append(Row(label, [Mark(r["modality"], r["ola"], r["low"], r["high"]) for r in own],
                              aside=f"n = {items}"))  # fmt: skip

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.files import whole_file
+from unwritten.report.html import data_uri
 from unwritten.types import MODALITIES, Clip, Modality, Recording
 
 _STATIC = Path(__file__).with_name("static")
@@ -126,7 +127,7 @@ def write_trials(
         path = encode(trial, media / name)
         if settings.one_file:
             kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-            source = f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+            source = data_uri(kind, path.read_bytes())
             path.unlink()
         else:
             source = f"media/{path.name}"
@@ -208,13 +209,6 @@ def seal(content: Mapping[str, str], key: str) -> str:
     return base64.b64encode(bytes(byte ^ pad[place % len(pad)] for place, byte in enumerate(plain))).decode()
 
 
-def unseal(sealed: str, key: str) -> dict[str, str]:
-    """The content of :func:`seal`."""
-    pad = key.encode()
-    plain = bytes(byte ^ pad[place % len(pad)] for place, byte in enumerate(base64.b64decode(sealed)))
-    return {str(name): str(value) for name, value in json.loads(plain).items()}
-
-
 _CONSENT = """You take part of your own free will and may stop at any moment by closing this page.
 
 The page keeps the number or name that you give, your answers and how long each took. All of it stays on this device \
@@ -238,14 +232,11 @@ def _page(rows: Sequence[Mapping[str, Any]], settings: TrialSettings, has_baseli
         for part in (settings.consent or _CONSENT).split("\n\n")
         if part.strip()
     )
-    known = sum("n" in row for row in rows) == len(rows)
-    told = (
-        "You are told how many letters the word has."
-        if known
-        else "You are not always told how many letters there are."
-    )
+    told = "You are told how many letters the word has."
     if not settings.length_told:
         told = "You are not told how many letters the word has."
+    elif not all("n" in row for row in rows):
+        told = "You are not always told how many letters there are."
     data = {
         "trials": list(rows),
         "count": settings.count,
