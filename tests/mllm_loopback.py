@@ -6,7 +6,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -17,6 +17,7 @@ from unwritten.media import write_audio, write_video
 from unwritten.types import Clip
 
 Behaviour = Callable[["Handler"], None]
+Models = Sequence[str] | Mapping[str, str | None]
 
 
 class Server(ThreadingHTTPServer):
@@ -24,9 +25,12 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, behaviours: Sequence[Behaviour], models: Sequence[str]) -> None:
+    def __init__(self, behaviours: Sequence[Behaviour], models: Models) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
-        self.behaviours, self.models = list(behaviours), list(models)
+        self.behaviours = list(behaviours)
+        # Each with its shutdown date, None where none is told.
+        self.models: dict[str, str | None] = dict(models) if isinstance(models, Mapping) else dict.fromkeys(models)
+        self.processing: list[str] = []  # states of uploaded files before ACTIVE
         self.asked: list[dict[str, Any]] = []
         self.asked_at: list[float] = []
         self.other: list[tuple[str, str]] = []
@@ -51,16 +55,23 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.other.append(("GET", self.path))
-        if self.path.startswith("/v1/models"):
-            self.json({"object": "list", "data": [{"id": m, "object": "model"} for m in self.server.models]})
+        if self.path.partition("?")[0] == "/v1/models":
+            listed = [
+                {"id": name, "object": "model", "created": 0, "owned_by": "x", "shutdown_date": date}
+                for name, date in self.server.models.items()
+            ]
+            self.json({"object": "list", "data": listed})
         elif "/models/" in self.path:
             name = self.path.split("/models/")[1].split("?")[0]
             if name in self.server.models:
-                self.json({"name": f"models/{name}"})
+                ends = self.server.models[name] and f"{self.server.models[name]}T00:00:00Z"
+                claude = {"id": name, "type": "model", "display_name": name, "lifecycle": "active", "retires_at": ends}
+                self.json({"name": f"models/{name}", "created_at": "2026-01-01T00:00:00Z", **claude})
             else:
                 self.json({"error": {"code": 404, "message": "no such model", "status": "NOT_FOUND"}}, 404)
         elif "/files/" in self.path:
-            self.json({"name": "files/clip", "uri": f"{self.server.url}/files/clip", "state": "ACTIVE"})
+            left = self.server.processing.pop(0) if self.server.processing else "ACTIVE"
+            self.json({"name": "files/clip", "uri": f"{self.server.url}/files/clip", "state": left})
 
     def do_DELETE(self) -> None:
         self.server.other.append(("DELETE", self.path))
@@ -78,9 +89,10 @@ class Handler(BaseHTTPRequestHandler):
             self.json({"file": file}, headers={"x-goog-upload-status": "final"})
             return
         server = self.server
+        self.body = json.loads(body)
         with server.lock:
             behaviour = server.behaviours.pop(0) if len(server.behaviours) > 1 else server.behaviours[0]
-            server.asked.append(json.loads(body))
+            server.asked.append(self.body)
             server.asked_at.append(time.monotonic())
             server.at_once += 1
             server.most_at_once = max(server.most_at_once, server.at_once)
@@ -102,9 +114,13 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def says(
-    text: str | None, finish: str = "stop", refusal: str | None = None, tokens: tuple[int, int] = (100, 2)
+    text: str | None,
+    finish: str = "stop",
+    refusal: str | None = None,
+    tokens: tuple[int, int] = (100, 2),
+    served: str = "",
 ) -> Behaviour:
-    """A chat completion."""
+    """A chat completion; ``served`` names another model than the asked one."""
 
     def behave(handler: Handler) -> None:
         message = {"role": "assistant", "content": text, "refusal": refusal}
@@ -113,7 +129,7 @@ def says(
                 "id": "x",
                 "object": "chat.completion",
                 "created": 0,
-                "model": "served-version",
+                "model": served or handler.body["model"],
                 "choices": [{"index": 0, "finish_reason": finish, "message": message}],
                 "usage": {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)},
             }
@@ -123,13 +139,18 @@ def says(
 
 
 def gemini_says(
-    text: str | None = None, finish: str = "STOP", block: str | None = None, candidates: bool = True, thought: int = 0
+    text: str | None = None,
+    finish: str = "STOP",
+    block: str | None = None,
+    candidates: bool = True,
+    thought: int = 0,
+    served: str = "",
 ) -> Behaviour:
-    """A ``generateContent`` reply."""
+    """A ``generateContent`` reply; ``served`` names another model than the asked one."""
 
     def behave(handler: Handler) -> None:
         reply: dict[str, Any] = {
-            "modelVersion": "gemini-served",
+            "modelVersion": served or handler.path.split("/models/")[1].partition(":")[0],
             "usageMetadata": {"promptTokenCount": 500, "candidatesTokenCount": 3, "thoughtsTokenCount": thought},
         }
         if block:
@@ -142,12 +163,92 @@ def gemini_says(
     return behave
 
 
-def fails(status: int, message: str = "no", retry_after: str | None = None, code: str | None = None) -> Behaviour:
-    """An error in the shape that both vendors understand."""
+def responds(
+    text: str | None, status: str = "completed", why: str | None = None, refusal: str | None = None, served: str = ""
+) -> Behaviour:
+    """A response of the Responses API."""
 
     def behave(handler: Handler) -> None:
-        headers = {"retry-after": retry_after} if retry_after else None
-        handler.json({"error": {"message": message, "code": code or status, "status": "ERR"}}, status, headers)
+        pieces = [{"type": "output_text", "text": text, "annotations": []}] if text is not None else []
+        pieces += [{"type": "refusal", "refusal": refusal}] if refusal else []
+        handler.json(
+            {
+                "id": "resp_x",
+                "object": "response",
+                "created_at": 0,
+                "status": status,
+                "incomplete_details": {"reason": why} if why else None,
+                "model": served or handler.body["model"],
+                "output": [
+                    {"type": "reasoning", "id": "rs_x", "summary": []},
+                    {"type": "message", "id": "msg_x", "role": "assistant", "status": "completed", "content": pieces},
+                ],
+                "usage": {
+                    "input_tokens": 300,
+                    "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+                    "output_tokens": 40,
+                    "output_tokens_details": {"reasoning_tokens": 38},
+                    "total_tokens": 340,
+                },
+            }
+        )
+
+    return behave
+
+
+def claude_says(text: str | None, stop: str = "end_turn", served: str = "") -> Behaviour:
+    """A message of Anthropic's API, after a block of thinking."""
+
+    def behave(handler: Handler) -> None:
+        blocks: list[dict[str, Any]] = [{"type": "thinking", "thinking": "perhaps dog", "signature": "s"}]
+        blocks += [{"type": "text", "text": text}] if text is not None else []
+        handler.json(
+            {
+                "id": "msg_x",
+                "type": "message",
+                "role": "assistant",
+                "model": served or handler.body["model"],
+                "content": blocks,
+                "stop_reason": stop,
+                "stop_sequence": None,
+                "usage": {
+                    "input_tokens": 200,
+                    "output_tokens": 30,
+                    "output_tokens_details": {"thinking_tokens": 25},
+                },
+            }
+        )
+
+    return behave
+
+
+def fails(
+    status: int, message: str = "no", retry_after: str | None = None, code: str | None = None, **headers: str
+) -> Behaviour:
+    """An error in the shape that all vendors understand; further headers by name, their dashes as underscores."""
+
+    def behave(handler: Handler) -> None:
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        sent |= {"retry-after": retry_after} if retry_after else {}
+        error = {"message": message, "code": code or status, "status": "ERR", "type": code or "error"}
+        handler.json({"type": "error", "error": error}, status, sent)
+
+    return behave
+
+
+def gemini_quota(quota: str, retry_delay: str | None = "0.05s") -> Behaviour:
+    """Google's 429, whose message is the same whichever quota is used up."""
+
+    def behave(handler: Handler) -> None:
+        google = "type.googleapis.com/google.rpc"
+        details: list[dict[str, Any]] = [
+            {"@type": f"{google}.Help", "links": [{"url": "https://ai.google.dev/gemini-api/docs/rate-limits"}]},
+            {"@type": f"{google}.QuotaFailure", "violations": [{"quotaId": quota, "quotaMetric": "requests"}]},
+        ]
+        details += [{"@type": f"{google}.RetryInfo", "retryDelay": retry_delay}] if retry_delay else []
+        message = "You exceeded your current quota, please check your plan and billing details."
+        error = {"code": 429, "message": message, "status": "RESOURCE_EXHAUSTED", "details": details}
+        handler.json({"error": error}, 429)
 
     return behave
 
@@ -193,7 +294,7 @@ def slow(seconds: float, then: Behaviour) -> Behaviour:
 
 
 @contextmanager
-def serving(*behaviours: Behaviour, models: Sequence[str] = ("m",)) -> Iterator[Server]:
+def serving(*behaviours: Behaviour, models: Models = ("m",)) -> Iterator[Server]:
     """A server in a thread of its own."""
     server = Server(behaviours, models)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)

@@ -63,7 +63,9 @@ def test_a_run_from_the_command_line_is_scored_resumed_and_holds_no_key(benchmar
     with serving(says("cat"), fails(400, f"bad {KEY}"), says("dogs")) as server:
         dry = evaluate(server.url, run, benchmark, f"{READER}.dry_run=true")
         assert dry.returncode == 0, dry.stderr
-        assert "openai-compatible audio: 2 calls for 2 items" in dry.stdout
+        (line,) = [line for line in dry.stdout.splitlines() if line.startswith("openai-compatible")]
+        assert line.split()[:5] == ["openai-compatible", "audio", "2", "2", "0"]  # items, calls, answered
+        assert "openai-compatible cost, whose prices are not known" in dry.stdout
         assert not server.asked
         first = evaluate(server.url, run, benchmark)
         assert first.returncode == 0, first.stderr

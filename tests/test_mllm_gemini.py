@@ -67,7 +67,7 @@ def test_video_goes_with_its_rate_its_sound_and_the_settings(clip, tmp_path):
     assert len(request["safetySettings"]) == 4
     assert answer.word == "cat"
     assert (answer.tokens_in, answer.tokens_out) == (500, 10)  # thinking is paid for
-    assert answer.details["model"] == "gemini-served"
+    assert answer.served_model == "g-1"
 
 
 def test_muted_video_carries_no_sound_and_audio_no_pictures(clip, tmp_path):

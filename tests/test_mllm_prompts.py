@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +14,19 @@ from omegaconf import OmegaConf
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.files import project_root
 from unwritten.readers import mllm
+from unwritten.readers.mllm import anthropic_client, gemini, openai_client, qwen_local
 from unwritten.readers.mllm.demonstrations import demonstrations
 from unwritten.readers.mllm.prompts import question, tells_length
+from unwritten.readers.mllm.sampling import sampling_taken
 from unwritten.types import Clip
 
 CONF = project_root() / "conf"
 PROMPTS = sorted(path.stem for path in (CONF / "prompt").glob("*.yaml") if path.stem != "base")
-READERS = sorted(
-    path.stem
-    for path in (CONF / "reader").glob("*.yaml")
-    if "kind: mllm" in path.read_text() and path.stem != "openai-compatible"
-)
+NODES = sorted(path.stem for path in (CONF / "reader").glob("*.yaml") if "kind: mllm" in path.read_text())
+OPEN = ("openai-compatible", "vllm", "llama-cpp", "ollama", "openrouter")  # whose model the user names
+READERS = [name for name in NODES if name not in OPEN]
+PUBLISHED = ("gpt-4o", "gemini-2.5-pro", "gemini-2.5-flash", "qwen2.5-omni-7b", "qwen2.5-omni-7b-vllm")
+KEYS = ("OPENAI_API_KEY", "GEMINI_API_KEY", "ANTHROPIC_API_KEY", "")
 
 
 def compose_reader(name: str, *overrides: str) -> Any:
@@ -40,15 +43,61 @@ def load(name: str, *overrides: str) -> Any:
 @pytest.mark.parametrize("name", READERS)
 def test_every_reader_composes_with_its_exact_version_and_says_its_frame_rate(name):
     reader = load(name)
-    assert reader.name == name
-    assert reader.modalities() == ("audio", "video", "av")
+    settings = reader.setup.settings
+    assert reader.name == (f"{name}-{settings.options['effort']}" if "effort" in settings.options else name)
+    assert reader.modalities() == (("video",) if name.startswith("claude") else ("audio", "video", "av"))
     assert reader.setup.media.fps >= 5  # one frame a second shows no stroke
-    assert reader.setup.settings.model
-    assert reader.setup.settings.key_env in ("OPENAI_API_KEY", "GEMINI_API_KEY", "")
+    assert settings.model
+    assert settings.key_env in KEYS
+    assert settings.strict_model == (name in PUBLISHED)
+    sampling = reader.setup.sampling
+    assert sampling_taken(settings.model, sampling) == sampling  # nothing is set that would not be sent
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_servers_of_many_models_take_the_name_of_one(name):
+    reader = load(name, "NODE.model=some/model", "NODE.abilities=[image]")
+    assert (reader.name, reader.modalities()) == (name, ("video",))
+    with pytest.raises(UsageError, match=r"model: is not set"):
+        load(name)
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_each_file_says_when_and_where_its_facts_were_read_or_that_its_prices_are_old(name):
+    text = (CONF / "reader" / f"{name}.yaml").read_text()
+    head = " ".join(line.removeprefix("# ") for line in text.splitlines() if line.startswith("#"))
+    told = re.search(r"[Rr]ead on \d+ \w+ 2026|published in 2025", head)
+    assert told or name in ("openai-compatible", "qwen2.5-omni-7b")  # which have no facts of a service
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_every_documented_option_is_set_without_a_plus(name):
+    options = compose_reader(name).options
+    known = {
+        "openai": openai_client.OPTIONS,
+        "anthropic": anthropic_client.OPTIONS,
+        "gemini": gemini.OPTIONS,
+        "transformers": qwen_local.OPTIONS,
+    }[compose_reader(name).provider]
+    assert set(options) == {"strict_model", *known}
+
+
+@pytest.mark.parametrize("name", ["gpt-4o", "gpt-5.5", "gpt-6.2-sol"])
+def test_a_relay_has_the_prices_of_both_its_models(name):
+    setup = load(name).setup
+    seeing, hearing = setup.prices_of(setup.model("video")), setup.prices_of(setup.model("audio"))
+    assert seeing.known and hearing.known
+    assert hearing.audio_input and not seeing.audio_input
+
+
+@pytest.mark.parametrize("name", ["gemini-4-carbon", "gemini-3.5-flash-lite", "openrouter"])
+def test_a_budget_in_money_says_which_price_nobody_knows(name):
+    with pytest.raises(UsageError, match=r"budget.usd: the prices of \S+ are unknown; set reader\.\S+\.prices\.input"):
+        load(name, "NODE.model=a/b", "budget_usd=5")
 
 
 def test_the_published_four_are_there():
-    assert {"gpt-4o", "gemini-2.5-pro", "gemini-2.5-flash", "qwen2.5-omni-7b", "qwen2.5-omni-7b-vllm"} <= set(READERS)
+    assert set(PUBLISHED) <= set(READERS)
     assert {"final", "open", "one-word", "style-only", "length-only"} <= set(PROMPTS)
 
 

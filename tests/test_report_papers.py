@@ -30,9 +30,9 @@ def test_tables_for_a_paper_have_every_reader_and_even_columns(run_dir: Path) ->
         assert reader in markdown(results) and reader in latex(results)
     blocks = [block for block in markdown(results).split("\n\n") if block.startswith("|")]
     columns = [{line.replace("\\|", "").count("|") - 1 for line in block.splitlines()} for block in blocks]
-    assert columns[0] == {7} and columns[-1] == {10} and all(len(counts) == 1 for counts in columns)
+    assert columns[0] == {7} and columns[-1] == {11} and all(len(counts) == 1 for counts in columns)
     scores, answering = latex(results).split(r"\begin{tabular}")[1:]
-    for tabular, count in ((scores, 7), (answering, 10)):
+    for tabular, count in ((scores, 7), (answering, 11)):
         body = [line for line in tabular.splitlines() if line.endswith(r"\\") and "multicolumn" not in line]
         assert body and {line.replace(r"\&", "").count("&") + 1 for line in body} == {count}
 

@@ -268,6 +268,8 @@ class Answer:
         seconds: wall time of this answer.
         tokens_in, tokens_out, cost: what a paid model counted (cost in US dollars); None for others.
         error: one line, empty when there was none.
+        served_model: the model that answered, as its server names it; empty where nobody says. Of several models in
+            turn each is named, joined by `` + ``.
         details: further facts to keep (letter times, media sent, finish reason), JSON-serialisable.
     """
 
@@ -283,4 +285,5 @@ class Answer:
     tokens_out: int | None = None
     cost: float | None = None
     error: str = ""
+    served_model: str = ""
     details: Mapping[str, object] = field(default_factory=dict)

@@ -18,7 +18,8 @@ from unwritten.errors import UnwrittenError, UsageError
 from unwritten.evaluation.items import load_benchmark
 from unwritten.evaluation.jobs import load_jobs
 from unwritten.evaluation.log import AnswerLog
-from unwritten.evaluation.loop import print_plans, read_all
+from unwritten.evaluation.loop import read_all
+from unwritten.evaluation.plans import format_plans, plans
 from unwritten.readers.base import not_asked
 from unwritten.readers.load import load_published
 from unwritten.scoring.analysis import analyse, write_analysis
@@ -31,7 +32,11 @@ from unwritten.types import MODALITIES
 from unwritten.words.lists import word_list
 
 # What may change when a run goes on: how fast and for how much money a model is asked, not what it is asked.
-_FREE = ("budget_*", *(f"reader.*.{name}" for name in ("limits.*", "budget.*", "store", "dry_run", "check_model")))
+_OF_READERS = ("limits.*", "budget.*", "store", "dry_run", "check_model", "options.strict_model")
+_FREE = ("budget_*", "dry_run", *(f"reader.*.{name}" for name in _OF_READERS))
+
+# A word of another length, or the saying that there is none to tell, is a reply too.
+_REPLIED = ("answered", "malformed", "refused")
 
 
 def evaluate(config: DictConfig) -> list[Score]:
@@ -81,7 +86,7 @@ def evaluate(config: DictConfig) -> list[Score]:
         print(f"evaluate.py: {line}", file=sys.stderr)
     written = [name for name in ("answers.parquet", "scores.json", "analysis.json") if (run_dir / name).exists()]
     print(f"\n{run_dir}: {', '.join(written)}", file=sys.stderr)
-    if not table.empty and not (table["state"] == "answered").any():
+    if not table.empty and not table["state"].isin(_REPLIED).any():
         first = table["error"].iloc[0] or table["state"].iloc[0]
         raise UnwrittenError(f"{run_dir}: no reader answered anything; the first item says: {first}")
     return printed
@@ -106,8 +111,12 @@ def read_benchmark(config: DictConfig, run_dir: Path) -> tuple[pd.DataFrame, Pro
     clips = load_benchmark(config.benchmark, config.seed)
     for line in not_asked([job.reader for job in jobs], clips, modality):
         print(line, file=sys.stderr)
-    if any(job.reader.dry_run for job in jobs):
-        print_plans(jobs, clips, modality)
+    if config.dry_run or any(job.reader.dry_run for job in jobs):
+        readers = [job.reader for job in jobs if config.dry_run or job.reader.dry_run]
+        print(format_plans(plans(readers, clips, modality)))
+        for job in jobs:
+            if job.reader not in readers:
+                print(f"{job.reader.name}: left out of the dry run")
         raise SystemExit(0)
     name = str(config.benchmark.get("name") or config.benchmark.kind)
     with AnswerLog(run_dir / "answers.jsonl") as log:

@@ -47,19 +47,6 @@ def read_all(
     return table, replace(problems, unknown_items=(*problems.unknown_items, *unknown))
 
 
-def print_plans(jobs: Sequence[Job], clips: Sequence[Clip], modality: Modality | None) -> None:
-    """Say what each reader that is run dry would ask and pay for; nothing is read."""
-    for job in jobs:
-        if not job.reader.dry_run:
-            print(f"{job.reader.name}: left out of the dry run")
-            continue
-        for given in MODALITIES if modality is None else (modality,):
-            if given in job.reader.modalities():
-                items = asked_items(job.reader, clips, given)
-                job.reader.begin(items, given)
-                print(job.reader.plan(items, given))
-
-
 def asked_items(reader: Reader, clips: Sequence[Clip], modality: Modality) -> list[Clip]:
     """The items that a reader is asked in one modality."""
     items = [clip for clip in clips if modality in clip.modalities and (clip.shot is None or reader.reads_shots)]

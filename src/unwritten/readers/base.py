@@ -9,10 +9,41 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from unwritten.errors import UnwrittenError
 from unwritten.types import MODALITIES, Answer, Clip, Modality
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What reading some items would take at most.
+
+    Attributes:
+        reader, modality: who and what.
+        items: that can be read.
+        calls: of a service, each once; 0 for a reader of its own.
+        answered: items whose answer is known already.
+        left_out: items that cannot be read.
+        tokens_in, tokens_out: of these calls, replies as long as they may be.
+        usd: most that these calls cost; None when a price is unknown.
+        minutes: that limits per minute leave no shorter; None without limits.
+        sent_mb: megabytes of media.
+        reckoned: the numbers follow from a part of the items.
+    """
+
+    reader: str
+    modality: Modality
+    items: int
+    calls: int = 0
+    answered: int = 0
+    left_out: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    usd: float | None = 0.0
+    minutes: float | None = None
+    sent_mb: float = 0.0
+    reckoned: bool = False
 
 
 class Reader(ABC):
@@ -52,9 +83,9 @@ class Reader(ABC):
     def begin(self, clips: Sequence[Clip], modality: Modality) -> None:  # noqa: B027  # most need not know
         """Hear, before ``read`` or ``plan``, which clips the whole run asks, those answered already among them."""
 
-    def plan(self, clips: Sequence[Clip], modality: Modality) -> str:
-        """One line: what reading these clips would take, without reading them; wanted of a reader that is run dry."""
-        return f"{self.name} {modality}: reads {len(clips)} items here, at no cost"
+    def plan(self, clips: Sequence[Clip], modality: Modality) -> Plan:
+        """What reading these clips would take, without reading them; wanted when an evaluation is run dry."""
+        return Plan(self.name, modality, len(clips))
 
     def unknown_items(self, clips: Sequence[Clip]) -> Sequence[str]:
         """Items that this reader has answers to and that are none of these clips."""

@@ -23,7 +23,11 @@ def scoreboard(results: Results) -> str:
         totals = results.totals(benchmark)
         best = {m: max((r["ola"] for r in totals if r["modality"] == m), default=None) for m in MODALITIES}
         rows = [_scored(results, row, row["ola"] == best[row["modality"]]) for row in totals]
-        shown = table(f"Scores on {benchmark}; the best of each modality in bold", headings, rows, sortable=True)
+        served = any(row.get("served_model") for row in totals)
+        if served:
+            rows = [[*cells, row.get("served_model") or NONE] for cells, row in zip(rows, totals, strict=True)]
+        names = (*headings, "model that answered") if served else headings
+        shown = table(f"Scores on {benchmark}; the best of each modality in bold", names, rows, sortable=True)
         shared = sorted({row["given"] for row in totals if row.get("given")})
         if shared:
             note = f"Intervals cross words with what they share, {' or '.join(shared)}."

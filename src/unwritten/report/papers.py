@@ -39,7 +39,7 @@ def _lines(results: Results) -> list[tuple[str, str, list[list[str]]]]:
 
 _ANSWERING = (
     "reader", "given", "n", "no answer", "lost %", "present F1 %", "pass %", "OLA answered %", "top answer %",
-    "entropy %",
+    "entropy %", "model that answered",
 )  # fmt: skip
 
 
@@ -61,6 +61,7 @@ def _answering_lines(results: Results) -> list[tuple[str, list[list[str]]]]:
                 reader_label(row["reader"]), _HEADINGS[row["modality"]], str(measured["n"]),
                 ", ".join(missing) or "none",
                 *("" if share is None else percent(share) for share in shares),
+                str(row.get("served_model") or ""),
             ]
         )  # fmt: skip
     return list(blocks.items())
@@ -105,7 +106,7 @@ def markdown(results: Results) -> str:
     out += [_note(results), ""]
     for benchmark, rows in _answering_lines(results):
         out.append(f"**{benchmark}**, answers that did not come\n")
-        out.append(f"| {' | '.join(_ANSWERING)} |\n| --- | --- | ---: | --- |{' ---: |' * 6}")
+        out.append(f"| {' | '.join(_ANSWERING)} |\n| --- | --- | ---: | --- |{' ---: |' * 6} --- |")
         out += [_markdown_row(row) for row in rows]
         out += ["", _answering_note(), ""]
     return "\n".join(out)
@@ -146,7 +147,7 @@ def latex(results: Results) -> str:
     ]
     if answering:
         head = " & ".join(escape_latex(name[:1].upper() + name[1:]) for name in _ANSWERING)
-        out += ["", *_latex_table(_answering_note(), "unwritten-answering", "llrlrrrrrr", head, answering)]
+        out += ["", *_latex_table(_answering_note(), "unwritten-answering", "llrlrrrrrrl", head, answering)]
     return "\n".join([*out, ""])
 
 

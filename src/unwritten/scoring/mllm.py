@@ -18,6 +18,7 @@ Failure, presence and pass rates after the Modality Maturity Index (arXiv 2608.2
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -254,6 +255,24 @@ def answering_of(rows: pd.DataFrame) -> Answering | None:
     if not asked_a_model and (rows["state"] == "answered").all():
         return None
     return answering(to_answers(rows), list(rows["truth"]), _frequent_words())
+
+
+def served_of(rows: pd.DataFrame) -> str:
+    """Which model answered as its server names it; that it is not the asked one, or changed, is said there.
+
+    Args:
+        rows: of an answers table, one reader's in one modality.
+    """
+    named = rows[rows["served_model"] != ""]
+    counts = named["served_model"].value_counts()
+    if counts.empty:
+        return ""
+    details = [json.loads(text or "{}") for text in named["details"]]
+    asked = [str(one.get("asked_model", "")) for one in details if one.get("other_model")]
+    said = str(counts.index[0])
+    if len(counts) > 1:
+        said = "changed: " + ", ".join(f"{name} ({count})" for name, count in counts.items())
+    return said + "".join(f", not the asked {name}" for name in dict.fromkeys(asked))
 
 
 @lru_cache(maxsize=1)

@@ -19,7 +19,7 @@ from unwritten.errors import UnwrittenError
 from unwritten.files import whole_file
 from unwritten.scoring.intervals import CrossedBootstrap, Factor, IntervalSettings
 from unwritten.scoring.metrics import chance_corrected_ola, chance_ola, edit_distance, letter_hits
-from unwritten.scoring.mllm import Answering, answering_of
+from unwritten.scoring.mllm import Answering, answering_of, served_of
 from unwritten.types import MODALITIES, STYLES
 
 
@@ -44,6 +44,8 @@ class Score:
         seconds: median time of an answer.
         given: what the interval does not cover, e.g. ``given these 3 writers``.
         answering: in a total, how a reader answered that can fail to, or did; None for the others.
+        served_model: in a total, which model answered as its server names it, whether it is another than the asked one,
+            and whether it changed; empty where nobody says.
     """
 
     reader: str
@@ -68,6 +70,7 @@ class Score:
     seconds: float | None = None
     given: str = ""
     answering: Answering | None = None
+    served_model: str = ""
 
 
 CONTRACT = (
@@ -228,6 +231,7 @@ def _score_rows(
             seconds=float(part["seconds"].median()),
             given=given,
             answering=answering_of(part) if style == "all" else None,
+            served_model=served_of(part) if style == "all" else "",
         )
 
 
@@ -273,9 +277,13 @@ def reader_by_item(
 
 
 def contract_row(score: Score) -> dict[str, Any]:
-    """The row of ``scores.json``: the contract's fields, and how a reader answered where that is in question."""
+    """The row of ``scores.json``: the contract's fields, and how a reader answered and by which model where known."""
     row = {name: getattr(score, name) for name in CONTRACT}
-    return row if score.answering is None else {**row, "answering": asdict(score.answering)}
+    if score.answering is not None:
+        row["answering"] = asdict(score.answering)
+    if score.served_model:
+        row["served_model"] = score.served_model
+    return row
 
 
 def write_scores(scores: Sequence[Score], path: Path | str) -> None:

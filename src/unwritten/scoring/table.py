@@ -42,6 +42,7 @@ SCHEMA = pa.schema(
         ("source", pa.string()),
         ("writer", pa.string()),
         ("letter_clips", pa.list_(pa.string())),
+        ("served_model", pa.string()),
         ("details", pa.string()),
     ]
 )
@@ -156,6 +157,7 @@ def _row(answer: Answer, clip: Clip, benchmark: str, protocol: str | Mapping[str
         "source": clip.source,
         "writer": clip.writer,
         "letter_clips": tuple(clip.letter_clips),
+        "served_model": answer.served_model,
         "details": json.dumps({**answer.details, **_known_of(clip)}, default=str),
     }
 
@@ -207,6 +209,7 @@ def to_answers(table: pd.DataFrame) -> list[Answer]:
             tokens_out=_integer(row.tokens_out),
             cost=None if pd.isna(row.cost) else float(row.cost),
             error=row.error,
+            served_model=row.served_model,
             details=json.loads(row.details or "{}"),
         )
         for row in table.itertuples(index=False)
@@ -263,7 +266,7 @@ def read_answers(path: Path | str) -> pd.DataFrame:
         columns[field.name] = stored.column(field.name).to_pylist() if present else [None] * len(stored)
     for name, default in (("style", "unknown"), ("protocol", "unknown"), ("benchmark", "unknown"), ("details", "{}")):
         columns[name] = [default if value is None else value for value in columns[name]]
-    for name in ("raw", "word", "truth", "error", "source", "writer"):
+    for name in ("raw", "word", "truth", "error", "source", "writer", "served_model"):
         columns[name] = [value or "" for value in columns[name]]
     columns["seconds"] = [value or 0.0 for value in columns["seconds"]]
     columns["letter_clips"] = [tuple(value or ()) for value in columns["letter_clips"]]

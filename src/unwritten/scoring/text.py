@@ -23,8 +23,14 @@ def format_scores(scores: Sequence[Score]) -> str:
         styles = styles if len(styles) > 1 else []
         by_style = {(row.reader, row.modality, row.style): row for row in rows}
         totals = [row for row in rows if row.style == "all"]
-        headings = ("reader", "modality", "n", "OLA %", "95 % interval", *styles, *_MEASURES, "failed")
-        out.append(format_table(headings, [_cells(row, styles, by_style) for row in totals]))
+        served = ["model that answered"] if any(row.served_model for row in totals) else []
+        headings = ("reader", "modality", "n", "OLA %", "95 % interval", *styles, *_MEASURES, "failed", *served)
+        out.append(
+            format_table(
+                headings,
+                [[*_cells(row, styles, by_style), *([row.served_model] if served else [])] for row in totals],
+            )
+        )
         if any(row.ola_low is not None for row in totals):
             given = sorted({row.given for row in totals if row.given})
             out.append("Intervals cross words with what they share" + (f", {' or '.join(given)}." if given else "."))

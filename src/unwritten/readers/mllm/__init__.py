@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import threading
 import time
@@ -19,7 +20,6 @@ from omegaconf import DictConfig, OmegaConf
 from unwritten.config import settings_from
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.readers.base import Reader
-from unwritten.readers.mllm.compose import Setup
 from unwritten.readers.mllm.keys import Secrets, check_base_url, key_from_environment
 from unwritten.readers.mllm.prompts import PromptSettings, read_prompt_file
 from unwritten.readers.mllm.provider import Client, check_options
@@ -33,7 +33,9 @@ from unwritten.readers.mllm.settings import (
     RungSettings,
     SamplingSettings,
 )
+from unwritten.readers.mllm.setup import Setup
 
+_LOG = logging.getLogger("unwritten")
 _PARTS: dict[str, Any] = {
     "media": MediaSettings,
     "prompt": PromptSettings,
@@ -51,7 +53,7 @@ def load(node: DictConfig) -> Reader:
 
     Args:
         node: fields of ``MllmSettings``, and ``media``, ``prompt``, ``rung``, ``sampling``, ``limits``, ``budget`` and
-            ``prices`` with those of their own classes.
+            ``prices`` with those of their own classes, ``model_prices`` with prices by modality.
 
     Raises:
         UsageError: a setting is unknown or impossible, there is no key, or the server knows no such model.
@@ -64,10 +66,13 @@ def load(node: DictConfig) -> Reader:
     if missing:
         key = missing[0].removeprefix(f"{where}.")
         raise UsageError(f"{where}.{key}: is not set; see conf/reader for what it may be")
+    model_prices = {
+        modality: settings_from(PriceSettings, node, f"{where}.model_prices.{modality}")
+        for modality, node in (values.pop("model_prices", None) or {}).items()
+    }
     parts = {name: settings_from(cls, values.pop(name, None), f"{where}.{name}") for name, cls in _PARTS.items()}
     settings: MllmSettings = settings_from(MllmSettings, values, where)
     check_base_url(settings.base_url, where)
-    _check_spending(parts["budget"], parts["prices"], where)
     _check_scoring(settings, parts["prompt"], where)
     _check_rate(settings, parts["media"], where)
     _check_baseline(parts["rung"])
@@ -79,13 +84,15 @@ def load(node: DictConfig) -> Reader:
         run=_run_name(),
         store=Path(settings.store) if settings.store else _default_store(),
         secrets=Secrets(*([key] if settings.key_env else [])),
+        model_prices=model_prices,
         **parts,
     )
+    _check_spending(setup, where)
     connect = _connector(setup, key, where)
     reader = MllmReader(setup, connect, _lazy_baseline(parts["rung"].checkpoint))
     _check_modalities(reader, where)
     if settings.check_model and not settings.dry_run:
-        _run_apart(_check_models(connect, {settings.model, *settings.models.values()}))
+        _run_apart(_check_models(connect, settings.name, {settings.model, *settings.models.values()}))
     return reader
 
 
@@ -95,10 +102,20 @@ def _connector(setup: Setup, key: str, where: str) -> Callable[[], Client]:
         if settings.provider == "openai":
             import openai  # noqa: F401  # missing clients are said now
 
-            from unwritten.readers.mllm import openai_chat
+            from unwritten.readers.mllm import openai_client
 
-            check_options(settings, openai_chat.OPTIONS, where)
-            return lambda: openai_chat.OpenAIClient(settings, setup.sampling, setup.limits, key)
+            check_options(settings, openai_client.OPTIONS, where)
+            api = settings.options.get("api", "chat")
+            if api not in openai_client.APIS:
+                raise UsageError(f"{where}.options.api={api}: give {' or '.join(openai_client.APIS)}")
+            return lambda: openai_client.OpenAIClient(settings, setup.sampling, setup.limits, key)
+        if settings.provider == "anthropic":
+            import anthropic  # noqa: F401
+
+            from unwritten.readers.mllm import anthropic_client
+
+            check_options(settings, anthropic_client.OPTIONS, where)
+            return lambda: anthropic_client.AnthropicClient(settings, setup.sampling, setup.limits, key)
         if settings.provider == "gemini":
             import google.genai  # noqa: F401
 
@@ -117,11 +134,13 @@ def _connector(setup: Setup, key: str, where: str) -> Callable[[], Client]:
         raise UsageError(f"{where}: {error.name} is not installed; pip install -e '.[{extra}]'") from error
 
 
-async def _check_models(connect: Callable[[], Client], models: set[str]) -> None:
+async def _check_models(connect: Callable[[], Client], name: str, models: set[str]) -> None:
     client = connect()
     try:
         for model in sorted(models):
-            await client.check(model)
+            shutdown = await client.check(model)
+            if shutdown:
+                _LOG.warning("%s: %s shuts down on %s; docs/mllm.md says what may stand in", name, model, shutdown)
     finally:
         await client.close()
 
@@ -143,9 +162,15 @@ def _run_apart(coroutine: Coroutine[Any, Any, None]) -> None:
         raise errors[0]
 
 
-def _check_spending(budget: BudgetSettings, prices: PriceSettings, where: str) -> None:
-    if budget.usd is not None and not prices.known:
-        raise UsageError(f"{where}.budget.usd: the prices are unknown; set {where}.prices.input and .output")
+def _check_spending(setup: Setup, where: str) -> None:
+    nodes = {"prices": setup.settings.model} | {
+        f"model_prices.{modality}": model for modality, model in setup.settings.models.items()
+    }
+    for node, model in nodes.items():
+        if setup.budget.usd is not None and not setup.prices_of(model).known:
+            raise UsageError(
+                f"{where}.budget.usd: the prices of {model} are unknown; set {where}.{node}.input and .output"
+            )
 
 
 def _check_scoring(settings: MllmSettings, prompt: PromptSettings, where: str) -> None:

@@ -10,10 +10,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from unwritten.readers.mllm.costs import cost_of, estimate_tokens_in, most_cost
-from unwritten.readers.mllm.keys import Secrets
 from unwritten.readers.mllm.parts import Request
 from unwritten.readers.mllm.provider import CallError, Client, Reply
-from unwritten.readers.mllm.settings import BudgetSettings, LimitSettings, MllmSettings, PriceSettings, SamplingSettings
+from unwritten.readers.mllm.sampling import sampling_taken
+from unwritten.readers.mllm.settings import LimitSettings
+from unwritten.readers.mllm.setup import Setup
 from unwritten.readers.mllm.store import ReplyStore, reply_key
 
 
@@ -22,12 +23,14 @@ class Called:
     """A reply and what it took.
 
     Attributes:
+        asked: the model that was asked.
         reply: what the model said.
         cost: US dollars, None when unknown.
         seconds: of the call that brought it, as it was when it was made.
         stored: True when nothing was asked now.
     """
 
+    asked: str
     reply: Reply
     cost: float | None
     seconds: float
@@ -65,39 +68,27 @@ class Caller:
     """Asks on behalf of one reader.
 
     Args:
-        settings: the reader.
+        setup: what the reader is made of.
         client: the provider's.
         store: where replies are kept.
-        run: who pays.
-        sampling, limits, budget, prices: see there.
-        secrets: what no stored text may hold.
     """
 
-    def __init__(
-        self,
-        settings: MllmSettings,
-        client: Client,
-        store: ReplyStore,
-        run: str,
-        sampling: SamplingSettings,
-        limits: LimitSettings,
-        budget: BudgetSettings,
-        prices: PriceSettings,
-        secrets: Secrets,
-    ) -> None:
-        self.settings, self.client, self.store, self.run = settings, client, store, run
-        self.sampling, self.limits, self.budget, self.prices = sampling, limits, budget, prices
-        self.secrets = secrets
-        self.pace = Pace(limits)
+    def __init__(self, setup: Setup, client: Client, store: ReplyStore) -> None:
+        self.setup, self.client, self.store = setup, client, store
+        self.settings, self.sampling, self.limits = setup.settings, setup.sampling, setup.limits
+        self.secrets = setup.secrets
+        self.pace = Pace(setup.limits)
 
     def about(
         self, reader: str, model: str, request: Request, item: str, modality: str, purpose: str, words: tuple[str, ...]
     ) -> dict[str, Any]:
         """What a reply's key is made of, and where it belongs."""
+        # What is not sent makes no other question.
+        options = {name: value for name, value in self.settings.options.items() if name != "strict_model"}
         sampling = {
-            **asdict(replace(self.sampling, max_tokens=request.max_tokens)),
+            **asdict(replace(sampling_taken(model, self.sampling), max_tokens=request.max_tokens)),
             "provider": self.settings.provider,
-            "options": dict(self.settings.options),
+            "options": options,
             "base_url": self.settings.base_url,
         }
         return {
@@ -123,7 +114,7 @@ class Caller:
         outcome, reply, facts = found
         if outcome == "too_large":
             raise CallError(facts["error"], "too_large")
-        return Called(reply, facts["cost"], facts["seconds"], True)
+        return Called(about["model"], reply, facts["cost"], facts["seconds"], True)
 
     async def call(
         self,
@@ -173,13 +164,16 @@ class Caller:
             if error.trouble == "too_large":
                 self.store.put(reply_key(about), about, "too_large", Reply(""), None, 0.0, str(error), sent)
             raise
+        finally:
+            await self.client.done(request)
         self.store.put(reply_key(about), about, "reply", called.reply, called.cost, called.seconds, "", sent)
         return called
 
     async def _once(self, about: Mapping[str, Any], request: Request, words: tuple[str, ...]) -> Called:
-        most = most_cost(request, self.prices)
-        await self.pace.turn(estimate_tokens_in(request, self.prices) + request.max_tokens)
-        number = self.store.reserve(self.run, about["reader"], about["item"], most, self.budget)
+        prices = self.setup.prices_of(about["model"])
+        most = most_cost(request, prices)
+        await self.pace.turn(estimate_tokens_in(request, prices) + request.max_tokens)
+        number = self.store.reserve(self.setup.run, about["reader"], about["item"], most, self.setup.budget)
         start_s = time.perf_counter()
         if words:
             asking = self.client.score(about["model"], request, words)
@@ -198,6 +192,6 @@ class Caller:
             raise CallError(message, error.trouble, error.retry_after_s, error.billed) from None
         seconds = time.perf_counter() - start_s
         reply = replace(reply, text=self.secrets.redact(reply.text))
-        cost = cost_of(reply, self.prices)
+        cost = cost_of(reply, prices)
         self.store.settle(number, most if cost is None else cost, "answered", seconds)
-        return Called(reply, cost, seconds, False)
+        return Called(about["model"], reply, cost, seconds, False)

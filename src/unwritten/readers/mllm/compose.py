@@ -4,58 +4,28 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import asdict
 
+from unwritten.errors import UnwrittenError
 from unwritten.readers.base import number_of_letters
 from unwritten.readers.mllm.demonstrations import demonstrations
-from unwritten.readers.mllm.keys import Secrets
 from unwritten.readers.mllm.media import encode
 from unwritten.readers.mllm.parts import Part, Request, Text, Turn, media_digest
-from unwritten.readers.mllm.prompts import PromptSettings, question, tells_length
+from unwritten.readers.mllm.prompts import question, tells_length
 from unwritten.readers.mllm.rungs import Baseline, given_parts
-from unwritten.readers.mllm.settings import (
-    BudgetSettings,
-    LimitSettings,
-    MediaSettings,
-    MllmSettings,
-    PriceSettings,
-    RungSettings,
-    SamplingSettings,
-)
+from unwritten.readers.mllm.settings import MediaSettings
+from unwritten.readers.mllm.setup import Setup
 from unwritten.types import MODALITIES, Clip, Modality
 
+_RELAY = (
+    "Listen to this recording of a pen as a hand writes one word on paper. Describe what you hear for somebody who can "
+    "only see the hand: how many separate touches, how long each is and how it sounds, where the pauses are. End with "
+    "your own guess of the word."
+)
+_RELAY_TOKENS = 400
+LONGEST_HEARD = "x " * 2 * _RELAY_TOKENS
+"""As long as what the audio model says of a sound may be."""
 _GIVEN = ("ink", "segmentation", "strokes", "letters")
-
-
-@dataclass(frozen=True)
-class Setup:
-    """All that a reader is made of.
-
-    Attributes:
-        settings, media, prompt, rung, sampling, limits, budget, prices: see there.
-        prompt_text: a user's exact question, None for the prompt's sentences.
-        words: candidate list by length, empty without one.
-        run: the run that pays.
-        store: file of all replies.
-        secrets: what no stored text may hold.
-        rendered: folder for the files of simulated clips; None takes the user's store.
-    """
-
-    settings: MllmSettings
-    media: MediaSettings
-    prompt: PromptSettings
-    rung: RungSettings
-    sampling: SamplingSettings
-    limits: LimitSettings
-    budget: BudgetSettings
-    prices: PriceSettings
-    run: str
-    store: Path
-    prompt_text: str | None = None
-    words: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    secrets: Secrets = field(default_factory=Secrets)
-    rendered: Path | None = None
 
 
 class Composer:
@@ -121,6 +91,35 @@ class Composer:
         sent |= {"request_digest": whole, "shown": [other.id for other in shown]}
         return request, sent
 
+    def compose_relay(self, clip: Clip) -> Request:
+        """The request that lets the audio model put the sound of a clip into words."""
+        encoded = encode(clip, "av", self._sound_only(), None, self.setup.rendered)
+        sound = tuple(part for part in encoded.parts if not isinstance(part, Text) and part.mime.startswith("audio"))
+        return Request((Turn("user", (*sound, Text(_RELAY))),), _RELAY_TOKENS)
+
+    def relays(self, modality: Modality) -> bool:
+        """True when one model hears and another sees."""
+        return modality == "av" and self.setup.media.av == "relay"
+
+    def wrong_with(self, clip: Clip, modality: Modality) -> str:
+        """Why this clip cannot be asked about, empty when it can."""
+        name = self.setup.settings.row
+        if modality not in self.modalities():
+            return f"{name} takes no {modality}; it takes {', '.join(self.modalities()) or 'none'}"
+        if modality not in clip.modalities:
+            return f"{clip.id}: has no {modality} file; leave out modality={modality} or add the file"
+        if clip.shot is not None:
+            return f"{clip.id}: is one shot of a longer file; give whole files to {name}"
+        if clip.recording is None and not clip.files[modality].is_file():
+            return f"{clip.files[modality]}: no such file"
+        if self.setup.settings.score_candidates and not self._words(clip):
+            return f"{clip.id}: the candidate list has no word of its length"
+        try:
+            self._shown(clip, modality)
+        except UnwrittenError as error:
+            return str(error)
+        return ""
+
     def _item(
         self, clip: Clip, modality: Modality, fps: float | None, heard: str
     ) -> tuple[tuple[Part, ...], dict[str, object]]:
@@ -131,7 +130,7 @@ class Composer:
         if sends_clip:
             encoded = encode(clip, modality, setup.media, fps, setup.rendered)
             parts, sent = encoded.parts, dict(encoded.sent)
-            if self._relays(modality):
+            if self.relays(modality):
                 parts = tuple(part for part in parts if isinstance(part, Text) or not part.mime.startswith("audio"))
         if heard:
             parts = (*parts, Text(f"Somebody who listened to the sound of the same pen reports: {heard}"))
@@ -160,15 +159,13 @@ class Composer:
             return []
         return demonstrations(clip, self._pool.get(modality, ()), k, modality, self.setup.settings.seed)
 
-    def _relays(self, modality: Modality) -> bool:
-        return modality == "av" and self.setup.media.av == "relay"
-
     def _sound_only(self) -> MediaSettings:
         values = asdict(self.setup.media) | {"av": "separate", "fps": 0.5, "fps_ladder": (), "max_frames": 1}
         return MediaSettings(**values)
 
-    def _model(self, modality: str) -> str:
-        return self.setup.settings.models.get(modality, self.setup.settings.model)
+    def scored_words(self, clip: Clip) -> tuple[str, ...]:
+        """The words whose likelihood is asked for instead of a reply; empty where the model writes."""
+        return self._words(clip) if self.setup.settings.score_candidates else ()
 
     def _words(self, clip: Clip) -> tuple[str, ...]:
         return self.setup.words.get(number_of_letters(clip) or 0, ())

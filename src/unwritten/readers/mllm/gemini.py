@@ -15,21 +15,17 @@ request may have go through the Files API and are deleted afterwards.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.readers.mllm.parts import Part, Picture, Request, Sound, Text, Video
-from unwritten.readers.mllm.provider import (
-    CallError,
-    Finish,
-    Reply,
-    ServiceClient,
-    retry_after_seconds,
-    trouble_of_status,
-)
+from unwritten.readers.mllm.provider import CallError, Finish, Reply, ServiceClient
+from unwritten.readers.mllm.sampling import sampling_taken
 from unwritten.readers.mllm.settings import LimitSettings, MllmSettings, SamplingSettings
+from unwritten.readers.mllm.troubles import refusal, retry_after_seconds
 
 OPTIONS = {"thinking_budget", "thinking_level", "safety", "media_resolution", "api_version", "inline_bytes"}
 HARMS = (
@@ -79,14 +75,15 @@ class GeminiClient(ServiceClient):
                 retry_options=types.HttpRetryOptions(attempts=1),
             ),
         )
+        self._files = _Files(self._client)
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.aio.aclose()
         self._client.close()
 
-    async def check(self, model: str) -> None:
-        """Look the model up.
+    async def check(self, model: str) -> str:
+        """Look the model up; Google's list tells no dates.
 
         Raises:
             UsageError: there is no such model.
@@ -110,17 +107,17 @@ class GeminiClient(ServiceClient):
             raise UnwrittenError(
                 f"{name}: {where} does not answer ({type(error).__name__}); check the network"
             ) from None
+        return ""
 
     async def ask(self, model: str, request: Request) -> Reply:
         """One generation."""
         from google.genai import errors
 
-        uploaded: list[str] = []
         try:
-            contents = await self._contents(request, uploaded)
-            response = await self._client.aio.models.generate_content(
-                model=model, contents=contents, config=self._config(request)
-            )
+            config = self._config(model, request)
+            contents = await self._contents(request)
+            response = await self._client.aio.models.generate_content(model=model, contents=contents, config=config)
+            return _reply(response)
         except errors.APIError as error:
             raise _call_error(error) from None
         except CallError:
@@ -131,24 +128,24 @@ class GeminiClient(ServiceClient):
             # The client's transport may be httpx or aiohttp, whose errors share no base; JSON errors are ValueErrors.
             kind = "the reply is no JSON" if isinstance(error, ValueError) else "connection lost"
             raise CallError(f"{kind} ({type(error).__name__})", "retry", billed=True) from None
-        finally:
-            for file in uploaded:
-                await self._delete(file)
-        return _reply(response)
 
-    def _config(self, request: Request) -> Any:
+    async def done(self, request: Request) -> None:
+        """Take away the files that were sent for this request."""
+        await self._files.delete(request.parts())
+
+    def _config(self, model: str, request: Request) -> Any:
         from google.genai import types
 
-        options = self.settings.options
+        options, sampling = self.settings.options, sampling_taken(model, self.sampling)
         thinking = {
             name: options[name] for name in ("thinking_budget", "thinking_level") if options.get(name) is not None
         }
         safety = options.get("safety")
         harms = [types.SafetySetting(category=types.HarmCategory(harm), threshold=safety) for harm in HARMS]
         return types.GenerateContentConfig(
-            temperature=self.sampling.temperature,
-            top_p=self.sampling.top_p,
-            seed=self.sampling.seed,
+            temperature=sampling.temperature,
+            top_p=sampling.top_p,
+            seed=sampling.seed,
             max_output_tokens=request.max_tokens,
             thinking_config=types.ThinkingConfig(**thinking) if thinking else None,
             media_resolution=options.get("media_resolution"),
@@ -156,7 +153,7 @@ class GeminiClient(ServiceClient):
             automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
         )
 
-    async def _contents(self, request: Request, uploaded: list[str]) -> list[Any]:
+    async def _contents(self, request: Request) -> list[Any]:
         from google.genai import types
 
         total = sum(len(part.data) for part in request.parts() if not isinstance(part, Text))
@@ -164,12 +161,12 @@ class GeminiClient(ServiceClient):
         return [
             types.Content(
                 role="user" if turn.role == "user" else "model",
-                parts=[await self._part(part, inline, uploaded) for part in turn.parts],
+                parts=[await self._part(part, inline) for part in turn.parts],
             )
             for turn in request.turns
         ]
 
-    async def _part(self, part: Part, inline: bool, uploaded: list[str]) -> Any:
+    async def _part(self, part: Part, inline: bool) -> Any:
         from google.genai import types
 
         if isinstance(part, Text):
@@ -177,50 +174,59 @@ class GeminiClient(ServiceClient):
         rate = types.VideoMetadata(fps=min(part.fps, MOST_FPS)) if isinstance(part, Video) else None
         if inline or isinstance(part, Picture):
             return types.Part(inline_data=types.Blob(data=part.data, mime_type=part.mime), video_metadata=rate)
-        file = await self._upload(part, uploaded)
+        file = await self._files.active(part)
         return types.Part(file_data=types.FileData(file_uri=file.uri, mime_type=part.mime), video_metadata=rate)
 
-    async def _upload(self, part: Sound | Video, uploaded: list[str]) -> Any:
-        from google.genai import types
 
+class _Files:
+    """Media in the Files API, each sent once however often its question has to be asked again.
+
+    Args:
+        client: Google's.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        # By identity: two items may hold the same media, and one's must not vanish with the other's.
+        self._names: dict[int, tuple[Part, str]] = {}
+
+    async def active(self, part: Sound | Video) -> Any:
+        """The file of a part, uploaded when it is not there, and ready to be looked at.
+
+        Raises:
+            CallError: the service cannot process it.
+        """
         files = self._client.aio.files
-        file = await files.upload(file=io.BytesIO(part.data), config=types.UploadFileConfig(mime_type=part.mime))
-        uploaded.append(str(file.name))
-        while str(getattr(file.state, "value", file.state)) == "PROCESSING":
+        if id(part) in self._names:
+            file = await files.get(name=self._names[id(part)][1])
+        else:
+            file = await files.upload(file=io.BytesIO(part.data), config={"mime_type": part.mime})
+            self._names[id(part)] = (part, str(file.name))
+        while _name(file.state) == "PROCESSING":
             await asyncio.sleep(_POLL_S)
             file = await files.get(name=str(file.name))
-        if str(getattr(file.state, "value", file.state)) == "FAILED":
+        if _name(file.state) == "FAILED":
             raise CallError("the service could not process the uploaded file", "call")
         return file
 
-    async def _delete(self, name: str) -> None:
-        import contextlib
-
-        # The service deletes files by itself after two days; a failure here must not cost the reply.
-        with contextlib.suppress(Exception):
-            await self._client.aio.files.delete(name=name)
+    async def delete(self, parts: Iterable[Part]) -> None:
+        """Take away the files of these parts."""
+        for _, name in filter(None, [self._names.pop(id(part), None) for part in parts]):
+            # The service deletes files by itself after two days; a failure here must not cost the reply.
+            with contextlib.suppress(Exception):
+                await self._client.aio.files.delete(name=name)
 
 
 def _call_error(error: Any) -> CallError:
-    status = int(error.code or 0)
-    text = f"{status} {error.status or ''} {error.message or ''}"
-    trouble = trouble_of_status(status, text)
-    wait_s = None
-    if trouble == "retry":
-        headers = getattr(error.response, "headers", None) or {}
-        wait_s = retry_after_seconds(headers.get("retry-after") or headers.get("Retry-After"))
-        wait_s = wait_s if wait_s is not None else _retry_delay_s(error.details)
-    return CallError(text, trouble, wait_s)
-
-
-def _retry_delay_s(details: Any) -> float | None:
-    """The wait that Google puts into an error's body: ``{"@type": ".../RetryInfo", "retryDelay": "17s"}``."""
-    body = details.get("error", details) if isinstance(details, Mapping) else {}
-    for entry in body.get("details") or []:
-        delay = str(entry.get("retryDelay") or "") if isinstance(entry, Mapping) else ""
-        if delay.endswith("s"):
-            return retry_after_seconds(delay[:-1])
-    return None
+    """What Google's error means: its quotas' names and its own wait decide, not the message, which may say billing."""
+    body = error.details.get("error", error.details) if isinstance(error.details, Mapping) else {}
+    entries = [entry for entry in body.get("details") or [] if isinstance(entry, Mapping)]
+    quotas = [str(one.get("quotaId") or "") for entry in entries for one in entry.get("violations") or []]
+    reasons = [str(entry.get("reason") or "") for entry in entries]
+    delays = [str(entry.get("retryDelay") or "") for entry in entries]
+    said = " ".join([f"{error.status or ''} {error.message or ''}", *filter(None, (*quotas, *reasons))])
+    asked_s = next((retry_after_seconds(delay[:-1]) for delay in delays if delay.endswith("s")), None)
+    return refusal(int(error.code or 0), said, getattr(error.response, "headers", None) or {}, asked_s)
 
 
 def _reply(response: Any) -> Reply:
@@ -236,6 +242,9 @@ def _reply(response: Any) -> Reply:
         "model": str(response.model_version or ""),
         "details": {"tokens_thought": thought} if thought else {},
     }
+    retires = getattr(response.model_status, "retirement_time", None)
+    if retires is not None:
+        facts["details"]["shutdown_date"] = f"{retires:%Y-%m-%d}"
     feedback = response.prompt_feedback
     if feedback is not None and feedback.block_reason is not None:
         return Reply("", "blocked", f"prompt: {_name(feedback.block_reason)}", **facts)

@@ -1,12 +1,4 @@
-"""Chat completions: OpenAI's own models, vLLM, and every server that speaks this protocol.
-
-``options`` of a reader of this provider:
-
-- ``detail``: of images, ``low``, ``high`` or ``auto``;
-- ``token_limit``: name of the field for the most tokens, ``max_tokens`` or ``max_completion_tokens``;
-- ``body``: further fields of the request, e.g. ``reasoning_effort``, or vLLM's ``mm_processor_kwargs``; ``{fps}`` as a
-  value becomes the rate of the video that is sent.
-"""
+"""Chat completions: how a request and its reply look there, at OpenAI and at every server that speaks the protocol."""
 
 from __future__ import annotations
 
@@ -14,120 +6,58 @@ import base64
 from collections.abc import Mapping
 from typing import Any
 
-from unwritten.errors import UnwrittenError, UsageError
 from unwritten.readers.mllm.parts import Part, Picture, Request, Sound, Text, Turn, Video
-from unwritten.readers.mllm.provider import (
-    CallError,
-    Finish,
-    Reply,
-    ServiceClient,
-    retry_after_seconds,
-    trouble_of_status,
-)
-from unwritten.readers.mllm.settings import LimitSettings, MllmSettings, SamplingSettings
+from unwritten.readers.mllm.provider import CallError, Finish, Reply
+from unwritten.readers.mllm.settings import SamplingSettings
 
-OPTIONS = {"detail", "token_limit", "body"}
 _FINISH: Mapping[str, Finish] = {"stop": "stop", "length": "length", "content_filter": "blocked"}
 
 
-class OpenAIClient(ServiceClient):
-    """Chat completions by OpenAI's own client, whose retries are off: patience is ours.
+def body(model: str, request: Request, sampling: SamplingSettings, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of the request.
 
     Args:
-        settings, sampling, limits: see :class:`ServiceClient`.
-        key: of the account.
+        model: exact version.
+        request: any.
+        sampling: what the model takes of it.
+        options: of the reader.
     """
+    fields: dict[str, Any] = {
+        "model": model,
+        "messages": [_message(turn, options) for turn in request.turns],
+        str(options.get("token_limit") or "max_tokens"): request.max_tokens,
+    }
+    for name in ("temperature", "top_p", "seed"):
+        if getattr(sampling, name) is not None:
+            fields[name] = getattr(sampling, name)
+    if options.get("effort"):
+        fields["reasoning_effort"] = str(options["effort"])
+    videos = [part for part in request.parts() if isinstance(part, Video)]
+    extra = _with_fps(options.get("body") or {}, videos[-1].fps if videos else None)
+    if extra:
+        fields["extra_body"] = extra
+    return fields
 
-    def __init__(self, settings: MllmSettings, sampling: SamplingSettings, limits: LimitSettings, key: str) -> None:
-        import openai
 
-        super().__init__(settings, sampling, limits)
-        self._client = openai.AsyncOpenAI(
-            api_key=key, base_url=settings.base_url, max_retries=0, timeout=self.timeout_s
-        )
+def _message(turn: Turn, options: Mapping[str, Any]) -> dict[str, Any]:
+    if turn.role == "assistant":
+        return {"role": "assistant", "content": "".join(part.text for part in turn.parts if isinstance(part, Text))}
+    return {"role": "user", "content": [_content(part, options) for part in turn.parts]}
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._client.close()
 
-    async def check(self, model: str) -> None:
-        """Look the model up in the server's list; a server without a list is believed.
-
-        Raises:
-            UsageError: the model is not in the list.
-            UnwrittenError: the key is refused, or nobody listens.
-        """
-        import openai
-
-        where = self.settings.base_url or "OpenAI"
-        try:
-            known = [entry.id async for entry in self._client.models.list()]
-        except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
-            raise UnwrittenError(
-                f"{self.settings.name}: {where} refuses the key in {self.settings.key_env} ({error.status_code})"
-            ) from None
-        except openai.APIConnectionError as error:
-            raise UnwrittenError(
-                f"{self.settings.name}: {where} does not answer ({type(error).__name__}); start the server or correct "
-                "base_url"
-            ) from None
-        except (openai.APIError, AttributeError, TypeError, ValueError):
-            return
-        if model not in known:
-            shown = ", ".join(sorted(known)[:8]) + (", ..." if len(known) > 8 else "")
-            raise UsageError(f"{self.settings.name}: {where} knows no model {model!r}; it has {shown or 'none'}")
-
-    async def ask(self, model: str, request: Request) -> Reply:
-        """One chat completion."""
-        import openai
-
-        try:
-            completion = await self._client.chat.completions.create(**self.body(model, request))
-        except openai.APIStatusError as error:
-            raise _call_error(error.status_code, error.message, error.code, error.response.headers) from None
-        except openai.APITimeoutError:
-            raise CallError("no reply in time", "retry", billed=True) from None
-        except openai.APIConnectionError as error:
-            cause = error.__cause__ or error
-            raise CallError(f"connection lost ({type(cause).__name__})", "retry", billed=True) from None
-        except (openai.APIError, ValueError) as error:
-            raise CallError(f"the reply is not what the protocol says ({error})", "retry", billed=True) from None
-        return _reply(completion)
-
-    def body(self, model: str, request: Request) -> dict[str, Any]:
-        """The fields of the request."""
-        options = self.settings.options
-        body: dict[str, Any] = {
-            "model": model,
-            "messages": [self._message(turn) for turn in request.turns],
-            str(options.get("token_limit") or "max_tokens"): request.max_tokens,
-        }
-        for name in ("temperature", "top_p", "seed"):
-            value = getattr(self.sampling, name)
-            if value is not None:
-                body[name] = value
-        videos = [part for part in request.parts() if isinstance(part, Video)]
-        extra = _with_fps(options.get("body") or {}, videos[-1].fps if videos else None)
-        if extra:
-            body["extra_body"] = extra
-        return body
-
-    def _message(self, turn: Turn) -> dict[str, Any]:
-        if turn.role == "assistant":
-            return {"role": "assistant", "content": "".join(part.text for part in turn.parts if isinstance(part, Text))}
-        return {"role": "user", "content": [self._content(part) for part in turn.parts]}
-
-    def _content(self, part: Part) -> dict[str, Any]:
-        if isinstance(part, Text):
-            return {"type": "text", "text": part.text}
-        data = base64.b64encode(part.data).decode()
-        if isinstance(part, Picture):
-            url = {"url": f"data:{part.mime};base64,{data}"}
-            detail = self.settings.options.get("detail")
-            return {"type": "image_url", "image_url": {**url, "detail": str(detail)} if detail else url}
-        if isinstance(part, Sound):
-            return {"type": "input_audio", "input_audio": {"data": data, "format": part.format}}
-        return {"type": "video_url", "video_url": {"url": f"data:{part.mime};base64,{data}"}}
+def _content(part: Part, options: Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    data = base64.b64encode(part.data).decode()
+    url = {"url": f"data:{part.mime};base64,{data}"}
+    if isinstance(part, Picture):
+        detail = options.get("detail")
+        return {"type": "image_url", "image_url": {**url, "detail": str(detail)} if detail else url}
+    if isinstance(part, Sound):
+        if options.get("audio_url"):
+            return {"type": "audio_url", "audio_url": url}
+        return {"type": "input_audio", "input_audio": {"data": data, "format": part.format}}
+    return {"type": "video_url", "video_url": url}
 
 
 def _with_fps(value: Any, fps: float | None) -> Any:
@@ -140,16 +70,12 @@ def _with_fps(value: Any, fps: float | None) -> Any:
     return value
 
 
-def _call_error(status: int, message: str, code: object, headers: Mapping[str, str]) -> CallError:
-    text = f"{status} {code or ''} {message}"
-    if "content_filter" in text or "content_policy" in text:
-        return CallError(f"blocked: {text}", "call")
-    trouble = trouble_of_status(status, text)
-    wait_s = retry_after_seconds(headers.get("retry-after")) if trouble == "retry" else None
-    return CallError(text, trouble, wait_s)
+def reply(completion: Any) -> Reply:
+    """What the model said.
 
-
-def _reply(completion: Any) -> Reply:
+    Raises:
+        CallError: the completion is none.
+    """
     choices = getattr(completion, "choices", None)
     if choices is None:
         # A page of HTML under status 200 comes through the client as plain text.

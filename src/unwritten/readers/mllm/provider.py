@@ -61,8 +61,8 @@ class CallError(Exception):
 class Client(Protocol):
     """A provider's client, used within one event loop."""
 
-    async def check(self, model: str) -> None:
-        """Ask, free of charge, whether the model exists.
+    async def check(self, model: str) -> str:
+        """Ask, free of charge, whether the model exists; its shutdown date (YYYY-MM-DD), empty where none is told.
 
         Raises:
             UnwrittenError: it does not, or the key is refused, or nobody listens.
@@ -83,6 +83,10 @@ class Client(Protocol):
         Raises:
             CallError: it could not be done.
         """
+        ...
+
+    async def done(self, request: Request) -> None:
+        """Let go of what was kept for further attempts at a request."""
         ...
 
     async def close(self) -> None:
@@ -108,6 +112,9 @@ class ServiceClient:
         """Not offered by any of them."""
         raise CallError(f"{self.settings.provider} scores no list of words; set score_candidates=false", "run")
 
+    async def done(self, request: Request) -> None:
+        """Most keep nothing."""
+
 
 def check_options(settings: MllmSettings, known: Collection[str], where: str) -> None:
     """Refuse an option that this provider does not know.
@@ -120,60 +127,7 @@ def check_options(settings: MllmSettings, known: Collection[str], where: str) ->
     Raises:
         UsageError: see above.
     """
-    unknown = sorted(set(settings.options) - set(known))
+    every = {"strict_model", *known}
+    unknown = sorted(set(settings.options) - every)
     if unknown:
-        raise UsageError(f"{where}.options.{unknown[0]}: {settings.provider} knows {', '.join(sorted(known))}")
-
-
-def retry_after_seconds(value: str | None) -> float | None:
-    """Seconds of a ``Retry-After`` header: a number or an HTTP date (RFC 9110, section 10.2.3)."""
-    if not value:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    from datetime import UTC, datetime
-    from email.utils import parsedate_to_datetime
-
-    try:
-        at = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
-
-
-def trouble_of_status(status: int, text: str) -> Trouble:
-    """What an HTTP status means for the calls to come.
-
-    Args:
-        status: of the reply.
-        text: of its body.
-    """
-    lowered = text.lower()
-    if status == 429 and ("insufficient_quota" in lowered or "billing" in lowered):
-        return "run"
-    if status in (401, 402, 403, 404) or (status == 400 and "api key" in lowered):
-        return "run"
-    if status in (408, 409, 425, 429):
-        return "retry"
-    if status == 413 or (status in (400, 422, 500) and any(word in lowered for word in _TOO_LARGE)):
-        return "too_large"
-    return "retry" if status >= 500 else "call"
-
-
-_TOO_LARGE = (
-    "context length",
-    "context_length",
-    "maximum context",
-    "too many images",
-    "too many frames",
-    "too large",
-    "too long",
-    "exceeds the maximum",
-    "out of memory",
-    "max_model_len",
-    "max-model-len",
-    "maximum model length",
-    "longer than the maximum",
-)
+        raise UsageError(f"{where}.options.{unknown[0]}: {settings.provider} knows {', '.join(sorted(every))}")

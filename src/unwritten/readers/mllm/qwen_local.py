@@ -51,7 +51,7 @@ class LocalQwen:
         if dtype not in (None, *DTYPES):
             raise UsageError(f"reader {settings.name}: options.dtype: {dtype!r} is not one of {', '.join(DTYPES)}")
 
-    async def check(self, model: str) -> None:
+    async def check(self, model: str) -> str:
         """Look whether the model's own settings are there; its weights are loaded when the first clip is read.
 
         Raises:
@@ -63,6 +63,10 @@ class LocalQwen:
             await asyncio.to_thread(AutoConfig.from_pretrained, model)
         except (OSError, ValueError) as error:
             raise UsageError(_not_loaded(model, error)) from error
+        return ""
+
+    async def done(self, request: Request) -> None:
+        """Nothing is kept for further attempts."""
 
     async def close(self) -> None:
         """The weights stay for the next modality."""

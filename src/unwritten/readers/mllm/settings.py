@@ -11,7 +11,7 @@ from unwritten.types import MODALITIES, Modality
 
 Ability = Literal["image", "audio", "video"]
 ABILITIES: tuple[Ability, ...] = get_args(Ability)
-Provider = Literal["openai", "gemini", "transformers"]
+Provider = Literal["openai", "anthropic", "gemini", "transformers"]
 Pictures = Literal["frames", "video"]
 AvForm = Literal["separate", "muxed", "relay"]
 
@@ -19,6 +19,12 @@ AvForm = Literal["separate", "muxed", "relay"]
 def _one_of(name: str, value: object, known: tuple[Any, ...]) -> None:
     if value not in known:
         raise ValueError(f"{name}: {value!r} is not one of {', '.join(map(str, known))}")
+
+
+def _that_are_set(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options without those that are None or empty, inside them too."""
+    inner = {name: _that_are_set(value) if isinstance(value, Mapping) else value for name, value in options.items()}
+    return {name: value for name, value in inner.items() if value is not None and value != {} and value != ""}
 
 
 @dataclass(frozen=True)
@@ -185,7 +191,7 @@ class MllmSettings:
 
     Attributes:
         name: in tables.
-        provider: ``openai`` (any server of that protocol), ``gemini`` or ``transformers`` (local weights).
+        provider: ``openai`` (any server of its protocols), ``anthropic``, ``gemini`` or ``transformers`` (here).
         model: exact version.
         models: another model for a modality, e.g. an audio model.
         abilities: what the model takes beside text.
@@ -193,7 +199,8 @@ class MllmSettings:
         key_env: environment variable that holds the key; empty when the server asks for none.
         base_url: of the server; None for the provider's own.
         check_model: ask the server for the model's name before anything is paid for.
-        options: what only this provider knows; see its module.
+        options: what only this provider knows, see its module; and ``strict_model``, which fails what another model
+            than the asked one answered. Those that are None or empty are not set.
         dry_run: print calls and cost, ask nothing.
         store: SQLite file of all replies; None takes the user's own.
         score_candidates: local models score the prompt's candidate list by likelihood instead of writing a reply.
@@ -217,7 +224,19 @@ class MllmSettings:
     protocol: str | None = None
     seed: int = 0
 
+    @property
+    def strict_model(self) -> bool:
+        """True when an answer of another model, or of a version that changed within the run, fails."""
+        return bool(self.options.get("strict_model"))
+
+    @property
+    def row(self) -> str:
+        """The name with the effort of reasoning, which makes another row."""
+        effort = self.options.get("effort")
+        return f"{self.name}-{effort}" if effort else self.name
+
     def __post_init__(self) -> None:
+        object.__setattr__(self, "options", _that_are_set(self.options))
         _one_of("provider", self.provider, get_args(Provider))
         if not self.model:
             raise ValueError("model: is empty; give the model's exact version")
