@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from unwritten import cli
-from unwritten.benchmark.fetch import REPOSITORY, fetch
+from unwritten.benchmark.fetch.hub import REPOSITORY, fetch
 from unwritten.errors import UnwrittenError
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -31,6 +31,8 @@ class Hub(ThreadingHTTPServer):
         self.sent: list[str] = []
         self.break_after: int | None = None
         self.status: int | None = None
+        self.page = b""
+        self.files = FILES
         self.daemon_threads = True
 
     @property
@@ -57,11 +59,11 @@ class Answer(BaseHTTPRequestHandler):
         path = unquote(urlsplit(self.path).path)
         hub = self.server
         if hub.status is not None:
-            return self.send(hub.status, b"", {})
+            return self.send(hub.status, hub.page, {"Content-Type": "text/html"}, body)
         if path.startswith(f"/api/datasets/{REPOSITORY}/tree/{COMMIT}"):
             tree = [
                 {"type": "file", "path": name, "size": len(data), "oid": hashlib.sha1(data).hexdigest()}
-                for name, data in FILES.items()
+                for name, data in hub.files.items()
             ]
             return self.send(200, json.dumps(tree).encode(), {"Content-Type": "application/json"}, body)
         if path in (f"/api/datasets/{REPOSITORY}", f"/api/datasets/{REPOSITORY}/revision/{COMMIT}"):
@@ -76,7 +78,7 @@ class Answer(BaseHTTPRequestHandler):
         if authorization != "Bearer good":
             return self.send(401 if authorization is None else 403, b"", {"X-Error-Code": "GatedRepo"})
         name = path.removeprefix(resolve)
-        data = FILES[name]
+        data = hub.files[name]
         headers = {"ETag": f'"{hashlib.sha1(data).hexdigest()}"', "X-Repo-Commit": COMMIT}
         if body:
             hub.sent.append(name)
@@ -96,7 +98,7 @@ class Answer(BaseHTTPRequestHandler):
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
     server = Hub()
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     monkeypatch.setenv("HF_ENDPOINT", server.address)
     monkeypatch.delenv("HF_TOKEN", raising=False)
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
@@ -163,6 +165,28 @@ def test_a_hub_that_is_away_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         fetch(tmp_path, token="good")
 
 
+def test_a_web_page_instead_of_the_hub_is_said(hub: Hub, tmp_path: Path) -> None:
+    hub.status, hub.page = 200, b"<html>Please sign in</html>"
+    with pytest.raises(UnwrittenError, match="did not answer as a hub does") as caught:
+        fetch(tmp_path, token="good")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["../out.mp4", "/tmp/out.mp4", "..\\out.mp4", "C:\\out.mp4"])
+def test_a_name_that_leads_out_of_the_folder_is_refused(hub: Hub, tmp_path: Path, name: str) -> None:
+    hub.files = {**FILES, name: b"bad"}
+    with pytest.raises(UnwrittenError, match="hidden or leads out of the folder; nothing was fetched"):
+        fetch(tmp_path / "deep" / "data", token="good")
+    assert not list(tmp_path.rglob("*"))
+
+
+def test_hidden_files_of_a_repository_are_left_there(hub: Hub, tmp_path: Path) -> None:
+    hub.files = {**FILES, ".gitattributes": b"x", ".git/hooks/post-checkout": b"bad", "words/.hidden": b"bad"}
+    fetch(tmp_path, token="good")
+    assert set(hub.sent) == set(FILES)
+    assert not (tmp_path / ".git").exists() and not (tmp_path / "words/.hidden").exists()
+
+
 def test_unknown_revisions_and_names_are_said(hub: Hub, tmp_path: Path) -> None:
     with pytest.raises(UnwrittenError, match="has no revision old"):
         fetch(tmp_path, token="good", revision="old")
@@ -173,6 +197,6 @@ def test_unknown_revisions_and_names_are_said(hub: Hub, tmp_path: Path) -> None:
 
 
 def test_the_command_prints_one_line_and_exits_1(hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["fetch", "-o", str(tmp_path / "data")]) == 1
+    assert cli.main(["fetch", "benchmark", "-o", str(tmp_path / "data")]) == 1
     error = capsys.readouterr().err
     assert error.startswith("unwritten: RiRi-y/unwritten-benchmark: ") and error.count("\n") == 1

@@ -234,6 +234,7 @@ def test_money_and_speed_may_change_when_a_run_goes_on(tmp_path: Path) -> None:
         (["snap=[nope]"], "nope"),
         (["seed=a"], "seed=a: give a whole number"),
         (["benchmark=handwriting", "benchmark.root=x.npz", "benchmark.held_share=abc"], "benchmark.held_share=abc"),
+        (["benchmark=handwriting", "benchmark.root=x.npz", "benchmark.category=9"], "category 9: known are 1a, 1b"),
     ],
 )
 def test_a_value_that_means_nothing_is_said_before_anything_is_read(

@@ -20,6 +20,7 @@ from unwritten.handwriting.corpora import RECIPES, gather, load_category, make_c
 from unwritten.handwriting.corpus import from_arrays
 from unwritten.handwriting.unipen import UnipenFolder
 from unwritten.handwriting.unipen_writers import read_writers, shipped_writers, table
+from unwritten.simulation.clips import load_handwriting_benchmark
 
 HEADER = ".COORD X Y\n.X_POINTS_PER_MM 100\n.Y_POINTS_PER_MM 100\n.POINTS_PER_SECOND {rate}\n.WRITER_ID {writer}\n"
 
@@ -252,6 +253,15 @@ def test_a_category_is_the_same_from_unipen_and_from_the_files_made_of_it(tmp_pa
         load_category(folder, "1b")
     with pytest.raises(UsageError, match="category 9: known are 1a, 1b, 1c, 1d, 2, 6, 7, 8"):
         load_category(folder, "9")
+
+
+def test_a_category_becomes_clips_with_its_labels_of_writers_that_training_never_saw(tmp_path: Path) -> None:
+    writers = [row["writer"] for row in table() if row["side"] == "held"][:2]
+    for writer in (*writers, "xyz/seen"):
+        site, _, name = writer.partition("/")
+        _file(tmp_path, "1a", '.SEGMENT CHARACTER 0 ? "7"\n.SEGMENT CHARACTER 1 ? "8"', _zigzag(20) * 2, site, name)
+    clips = load_handwriting_benchmark(tmp_path, held_share=0.1, category="1a")
+    assert sorted((clip.writer, clip.word) for clip in clips) == [(w, d) for w in sorted(writers) for d in "78"]
 
 
 def test_a_folder_without_categories_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,7 +28,7 @@ COMMANDS: dict[str, str] = {
     "store": "show what is kept of earlier work, and prune it",
     "export": "write a small checkpoint to ship, or ONNX for other runtimes",
     "corpora": "make the files that models learn from, of UNIPEN as published",
-    "fetch": "fetch the gated benchmark from Hugging Face with your token",
+    "fetch": "fetch sample clips, UNIPEN, or the gated benchmark with your token; without a name, list them",
     "clips": "count the clips below a folder, by kind, style and modality, with what is missing",
     "manifest": "write the table of a folder's clips, or check the one that is there",
     "split": "divide a benchmark under a protocol, with groups kept whole",

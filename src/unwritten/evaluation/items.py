@@ -39,8 +39,9 @@ def load_benchmark(node: DictConfig, seed: int = 0) -> list[Clip]:
         from unwritten.simulation.clips import load_handwriting_benchmark
 
         held_share = real_number(node.get("held_share") or 0.0, "benchmark.held_share", high=1.0)
+        category = None if node.get("category") is None else str(node.category)
         return load_handwriting_benchmark(
-            root, str(node.get("condition") or "live"), limit, severity, seed, held_share=held_share
+            root, str(node.get("condition") or "live"), limit, severity, seed, held_share, category
         )
     from unwritten.benchmark import ClipPatterns, find_clips
 

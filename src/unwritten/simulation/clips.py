@@ -10,6 +10,7 @@ import numpy as np
 
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.handwriting import load
+from unwritten.handwriting.corpora import load_category
 from unwritten.handwriting.corpus import HandwritingCorpus, from_strokes
 from unwritten.handwriting.writers import SimulatedWriter
 from unwritten.simulation.camera import film_with_truth
@@ -118,6 +119,7 @@ def load_handwriting_benchmark(
     severity_name: str = "measured",
     seed: int = 0,
     held_share: float = 0.0,
+    category: str | None = None,
 ) -> list[Clip]:
     """Clips simulated from a file or folder of handwriting.
 
@@ -129,15 +131,17 @@ def load_handwriting_benchmark(
         seed: every choice follows from it.
         held_share: keep only the writers that a training run with seed 0 and this ``data.validation_share`` held back;
             0 keeps all.
+        category: one of UNIPEN's, ``1a`` to ``8``, from UNIPEN or files made of it, with the labels that it has; None
+            takes the words and letters of a to z that are there.
 
     Raises:
-        UsageError: an unknown condition or severity.
+        UsageError: an unknown condition, severity or category.
         UnwrittenError: the handwriting cannot be read or used.
     """
     if condition not in CONDITIONS:
         raise UsageError(f"benchmark.condition={condition}: known are {', '.join(CONDITIONS)}")
     settings = severity(severity_name)
-    corpus = load(root)
+    corpus = load(root) if category is None else load_category(root, category)
     if held_share > 0:
         corpus = corpus.split_writers((1.0 - held_share, held_share), seed=0)[1]
     make = live_clips if condition == "live" else spelled_clips

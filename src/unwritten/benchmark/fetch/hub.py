@@ -8,9 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from unwritten.benchmark.fetch.download import refuse_unsafe
 from unwritten.errors import UnwrittenError, UsageError
 
 REPOSITORY = "RiRi-y/unwritten-benchmark"
+HIDDEN = [".[!.]*", "*/.[!.]*"]
+"""What a repository keeps for itself, ``.gitattributes`` or worse, is not data."""
 
 
 def fetch(
@@ -38,8 +41,8 @@ def fetch(
 
     Raises:
         UsageError: ``repository`` is no ``owner/name``.
-        UnwrittenError: no token, terms not accepted, no such data set or revision, no connection, or no room on the
-            disk.
+        UnwrittenError: no token, terms not accepted, no such data set or revision, a file whose name leads out of the
+            folder, no connection, a web page instead of an answer, or no room on the disk.
     """
     from huggingface_hub import HfApi, get_hf_file_metadata, get_token, hf_hub_url, snapshot_download
     from huggingface_hub.hf_api import RepoFile
@@ -55,11 +58,12 @@ def fetch(
         commit = api.dataset_info(repository, revision=revision).sha
         tree = api.list_repo_tree(repository, recursive=True, revision=commit, repo_type="dataset")
         sizes = {entry.path: entry.size for entry in tree if isinstance(entry, RepoFile)}
-        wanted = list(filter_repo_objects(sizes, allow_patterns=list(patterns) or None))
+        wanted = list(filter_repo_objects(sizes, allow_patterns=list(patterns) or None, ignore_patterns=HIDDEN))
         if not wanted:
             raise UnwrittenError(
                 f"{repository}: no file fits {' '.join(patterns) or 'the data set'}; it is empty there"
             )
+        refuse_unsafe(wanted, repository)
         # The list of a gated data set is public, its files are not: try one before anything is promised.
         url = hf_hub_url(repository, wanted[0], repo_type="dataset", revision=commit, endpoint=endpoint)
         get_hf_file_metadata(url, token=token or False)
@@ -74,6 +78,7 @@ def fetch(
             token=token or False,
             endpoint=endpoint,
             allow_patterns=list(patterns) or None,
+            ignore_patterns=HIDDEN,
             max_workers=workers,
         )
     for name in wanted:
@@ -116,6 +121,8 @@ def _explained(repository: str, revision: str | None, endpoint: str, target: Pat
         else:
             message = f"{endpoint} answered {status}; run the same command again to go on where it stopped"
         raise UnwrittenError(f"{repository}: {message}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _no_answer(repository, endpoint) from error
     except OSError as error:
         if error.errno is not None and error.filename is not None:
             reason = os.strerror(error.errno)
@@ -133,6 +140,12 @@ def _explained(repository: str, revision: str | None, endpoint: str, target: Pat
 def _no_connection(repository: str, endpoint: str) -> UnwrittenError:
     return UnwrittenError(
         f"{repository}: {endpoint} cannot be reached; check the connection and run the same command to go on"
+    )
+
+
+def _no_answer(repository: str, endpoint: str) -> UnwrittenError:
+    return UnwrittenError(
+        f"{repository}: {endpoint} did not answer as a hub does; sign in to the network, or mend HF_ENDPOINT or proxy"
     )
 
 
