@@ -42,10 +42,13 @@ NAMED_LABELS = 40
 """How many of the labels that a recipe refuses its account names, the most frequent first."""
 PLACEHOLDERS = ("XXX", "Word!")
 """What some sites put where they had no label."""
+SMALL_SIGNS = ".,:;'`\"-_~^"
+SMALL_SIGN = 0.25
+"""How much of a letter they count, next to nothing being too little to divide by."""
 INK_OF_ONE = (1 / 6, 6.0)
 INK_OF_MORE = (0.42, 2.4)
 LARGEST = 6.0
-"""Ink, as length on paper, and size of a sample for each letter or digit of its label, as multiples of its writer's
+"""Ink, as length on paper, and size of a sample for each letter of its label, as multiples of its writer's
 median in the same file, below and above which label and ink do not fit: one letter may be an i or an m, a word of three
 or more may not. Seen in pictures of what they leave out: segments with a part of their word, with another word, with a
 whole page, with a last stroke across the tablet, and letters in another unit than the rest of their file."""
@@ -125,9 +128,10 @@ class _Sample:
     size_mm: float
 
     @property
-    def letters(self) -> int:
-        """Letters and digits of the label, at least 1: commas hardly count as ink."""
-        return max(1, sum(character.isalnum() for character in self.label))
+    def letters(self) -> float:
+        """Length of the label in letters, without spaces and with little for commas and the like."""
+        visible = self.label.replace(" ", "")
+        return sum(SMALL_SIGN if character in SMALL_SIGNS else 1.0 for character in visible)
 
 
 @dataclass
