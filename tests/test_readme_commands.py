@@ -32,7 +32,7 @@ IN_CI = {
     "pytest -n 2": "pytest -q -n 2",
 }
 NOT_HERE = {
-    "unwritten fetch -o DIR": "the data set is gated: it needs a token of somebody who was let in",
+    "unwritten fetch benchmark -o DIR": "the data set is gated: it needs a token of somebody who was let in",
     "python evaluate.py reader=[ctc,blind-constant,gpt-4o] benchmark=unwritten benchmark.root=DIR": "costs money",
 }
 # What is added to a command so that it takes seconds.
