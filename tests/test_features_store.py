@@ -40,6 +40,23 @@ def test_a_corrupt_entry_is_computed_anew(tmp_path):
     assert store.get_or_compute("track", {"a": 1}, lambda: {"x": np.zeros(2)})["x"].shape == (2,)
 
 
+def test_an_entry_with_any_bit_flipped_is_computed_anew(tmp_path):
+    store, rng = Store(tmp_path), np.random.default_rng(0)
+    store.put("track", {"a": 1}, {"x": np.arange(20), "y": np.ones(3, dtype=np.float32)})
+    path = store.path("track", {"a": 1})
+    whole = path.read_bytes()
+    for bit in [0, 8 * len(whole) - 1, *rng.integers(8 * len(whole), size=300)]:
+        flipped = bytearray(whole)
+        flipped[bit // 8] ^= 1 << (bit % 8)
+        path.write_bytes(flipped)
+        assert len(list(store.entries())) == 1
+        assert store.get("track", {"a": 1}) is None, bit
+    path.write_bytes(whole)
+    found = store.get("track", {"a": 1})
+    assert found is not None
+    np.testing.assert_array_equal(found["x"], np.arange(20))
+
+
 def test_a_writer_killed_in_the_middle_leaves_only_whole_entries(tmp_path):
     script = textwrap.dedent(
         """

@@ -73,7 +73,7 @@ def files(monkeypatch, recordings, folder):
 
     monkeypatch.setattr("unwritten.recordings.record.stored_features", features_of)
     monkeypatch.setattr("unwritten.recordings.clips.stored_features", features_of)
-    monkeypatch.setattr("unwritten.recordings.record.stored_track", lambda path, *_: recording_of(path).track)
+    monkeypatch.setattr("unwritten.recordings.tracks.stored_track", lambda path, *_: recording_of(path).track)
     return folder
 
 

@@ -1,12 +1,14 @@
 """Results on disk that are computed once: arrays, keyed by what they were computed from.
 
-An entry is one ``.npz`` file named by the digest of its key (content digests, settings, code version); it is written
-whole or not at all, so any number of processes may read and fill one store, and a killed one loses only what it was at.
+An entry is one ``.npz`` file named by the digest of its key: of files, settings and the code that makes it
+(``sources.code_digest``). It is written whole or not at all, so any number of processes may read and fill one store,
+and a killed one loses only what it was at. Its checksum follows it, so that a damaged one is never taken for a result.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import time
@@ -24,6 +26,7 @@ from unwritten.files import whole_file
 
 Arrays = dict[str, np.ndarray]
 
+_CHECKSUM = 32  # bytes of a SHA-256 at the end of an entry
 _STALE_S = 3600.0  # no entry takes an hour to write: its process is gone
 
 
@@ -68,14 +71,17 @@ class Store:
         """The entry's arrays, or None when it does not exist or cannot be read."""
         path = self.path(kind, key)
         try:
-            with np.load(path, allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in archive.files if name != "__key__"}
+            content = path.read_bytes()
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
+        except OSError:
+            content = b""
+        if hashlib.sha256(content[:-_CHECKSUM]).digest() != content[-_CHECKSUM:]:
             with suppress(OSError):
                 path.unlink()  # a damaged entry is worth nothing: it is computed anew
             return None
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files if name != "__key__"}
         with suppress(OSError):
             os.utime(path)  # pruning goes by the last use
         return arrays
@@ -88,8 +94,11 @@ class Store:
         """
         text = json.dumps({"kind": kind, **key}, sort_keys=True, default=str)
         try:
-            with whole_file(self.path(kind, key)) as temporary, temporary.open("wb") as stream:
+            with whole_file(self.path(kind, key)) as temporary, temporary.open("w+b") as stream:
                 np.savez(stream, __key__=np.array(text), **arrays)  # type: ignore[arg-type]
+                stream.seek(0)
+                checksum = hashlib.file_digest(stream, "sha256").digest()
+                stream.write(checksum)
         except UnwrittenError as error:
             raise StoreError(f"{error}, or free some with unwritten store --prune SIZE") from error
 
@@ -112,11 +121,12 @@ class Store:
                 size = path.stat().st_size
                 with np.load(path, allow_pickle=False) as archive:
                     key = json.loads(str(archive["__key__"]))
+                kind = str(key.pop("kind"))
             except FileNotFoundError:
                 continue  # pruned by another process meanwhile
-            except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
-                key = {"kind": "unreadable"}
-            yield Entry(path, size, key.pop("kind"), key)
+            except (OSError, ValueError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile):
+                kind, key = "unreadable", {}
+            yield Entry(path, size, kind, key)
 
     def stale_parts(self, older_than_s: float = _STALE_S) -> list[Path]:
         """What killed processes left half-written: temporary files of processes that wrote nothing for a while."""

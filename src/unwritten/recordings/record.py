@@ -1,9 +1,8 @@
-"""What a file holds: its modality, its recording, and the track and features of it that the store keeps."""
+"""What a file holds: its modality, its recording, and the features of it that the store keeps."""
 
 from __future__ import annotations
 
 import logging
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -14,15 +13,14 @@ from unwritten.features.extract import FeatureSettings, extract
 from unwritten.files import digest_file
 from unwritten.media import modality_from_name
 from unwritten.media.audio import AudioReport
+from unwritten.recordings.tracks import stored_track, tracker_key
+from unwritten.sources import code_digest
 from unwritten.store import Arrays, Store
 from unwritten.tracking.settings import TrackerSettings
-from unwritten.types import Features, Modality, Recording, Track
+from unwritten.types import Features, Modality, Recording
 
 _LOG = logging.getLogger("unwritten")
 _SILENCE = 10 ** (-75 / 20)  # full scale 1: below the noise of any microphone that was switched on
-TRACK_VERSION = 2
-"""Raised when the tracker changes what it gives under the same settings."""
-_FEATURES_VERSION = 1  # raised when the same settings give other features
 
 
 def modality_of_file(path: Path | str) -> Modality:
@@ -93,16 +91,6 @@ def _heard(path: Path | str) -> tuple[NDArray[np.float32], AudioReport]:
     return waveform, report
 
 
-def stored_track(path: Path | str, settings: TrackerSettings, store: Store | None) -> Track:
-    """The track of a file, from the store when it was tracked before under the same settings."""
-    from unwritten.tracking import track
-
-    if store is None or not Path(path).is_file():
-        return track(path, settings)
-    key = {"version": TRACK_VERSION, "file": digest_file(path), "tracker": asdict(settings)}
-    return _track_from_arrays(store.get_or_compute("track", key, lambda: _arrays_from_track(track(path, settings))))
-
-
 def stored_features(
     path: Path | str,
     modality: Modality,
@@ -126,43 +114,16 @@ def stored_features(
     if store is None or not Path(path).is_file():
         return extract(record_file(path, modality, tracker, store), settings)
     key = {
-        "version": [_FEATURES_VERSION, TRACK_VERSION],
+        "code": code_digest(__name__),
         "file": digest_file(path),
         "modality": modality,
-        "tracker": asdict(tracker) if modality != "audio" else None,
+        "tracker": tracker_key(tracker) if modality != "audio" else None,
         "features": settings.as_mapping(),
     }
     arrays = store.get_or_compute(
         "features", key, lambda: _arrays_from_features(extract(record_file(path, modality, tracker, store), settings))
     )
     return Features(**arrays, rate_hz=settings.kinematics.rate_hz)
-
-
-def _arrays_from_track(track: Track) -> Arrays:
-    bridged = track.bridged if track.bridged is not None else np.zeros(len(track), dtype=np.bool_)
-    writing = np.nan if track.writing_rad is None else track.writing_rad
-    return {
-        "time_s": track.time_s,
-        "tip_px": track.tip_px,
-        "visible": track.visible,
-        "confidence": track.confidence,
-        "shot": track.shot,
-        "shaft_rad": track.shaft_rad,
-        "contact": track.contact,
-        "bridged": bridged,
-        "frame": np.array([*track.size_px, track.sample_aspect_ratio, writing, float(track.mirrored)]),
-    }
-
-
-def _track_from_arrays(arrays: Arrays) -> Track:
-    width, height, aspect, writing, mirrored = (float(value) for value in arrays.pop("frame"))
-    return Track(
-        **arrays,
-        size_px=(width, height),
-        sample_aspect_ratio=aspect,
-        writing_rad=None if np.isnan(writing) else writing,
-        mirrored=bool(mirrored),
-    )
 
 
 def _arrays_from_features(features: Features) -> Arrays:

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from unwritten.errors import UnwrittenError
-from unwritten.recordings.record import record_file, record_sound, stored_track
+from unwritten.recordings.record import record_file, record_sound
+from unwritten.recordings.tracks import stored_track
 from unwritten.store import Store
 from unwritten.tracking.settings import TrackerSettings
 from unwritten.types import Clip, Modality, Recording

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from unwritten.errors import UnwrittenError
-from unwritten.files import project_root
+from unwritten.tracking.settings import nib_weights
 
 DIAGONAL_PX = 256.0
 STRIDE = 2  # input pixels per heatmap cell
@@ -94,7 +94,7 @@ class NibDetector:
     """
 
     def __init__(self, weights: Path | str | None = None) -> None:
-        path = Path(weights) if weights is not None else project_root() / "checkpoints" / "nib.pt"
+        path = Path(weights) if weights is not None else nib_weights()
         self._network = NibNetwork()
         try:
             state = torch.load(path, map_location="cpu", weights_only=True)

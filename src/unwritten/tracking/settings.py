@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
+
+from unwritten.files import project_root
 
 KINDS = ("auto", "nib", "mediapipe")
 HANDS = ("auto", "right", "left")
@@ -76,3 +79,8 @@ class TrackerSettings:
             raise ValueError(f"tip_level is {self.tip_level}; it lies between 0 and 1")
         if self.candidates < 1:
             raise ValueError(f"candidates is {self.candidates}; at least one is needed")
+
+
+def nib_weights() -> Path:
+    """File of the learned detector's weights that the project ships."""
+    return project_root() / "checkpoints" / "nib.pt"

@@ -99,7 +99,8 @@ def _load(
 ) -> tuple[Track | None, NDArray[np.uint8], NDArray[np.bool_]] | str:
     """Track, energies and their mask of one clip, or why it cannot be read."""
     # Readers build on models: what they keep of files is reached from here only when clips are trained on.
-    from unwritten.recordings.record import stored_features, stored_track
+    from unwritten.recordings.record import stored_features
+    from unwritten.recordings.tracks import stored_track
     from unwritten.tracking.settings import TrackerSettings
 
     store = Store(root)

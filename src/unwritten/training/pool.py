@@ -23,10 +23,10 @@ from unwritten.simulation.motion import MOTION_RATE_HZ
 from unwritten.simulation.pen import PenSettings
 from unwritten.simulation.sound import SoundSettings, simulate_sound
 from unwritten.simulation.writing import letter_heights_mm, perform_sample
+from unwritten.sources import code_digest
 from unwritten.store import Arrays, Store
 
 _SHARD = 500  # entries computed together: what a killed run loses at most per process
-_VERSION = 1  # raised when the simulation changes what it makes of the same settings
 
 
 _Job = tuple[HandwritingCorpus, NDArray[np.float64], str, tuple[int, int, int], dict[str, Any]]
@@ -125,9 +125,10 @@ def build_pool(
             chosen = np.arange(first, min(first + _SHARD, len(corpus)))
             parts.append((corpus.subset(chosen), heights_mm[chosen], style, digest, first, relevant))
     jobs: list[_Job] = []
+    code = code_digest(__name__)
     for seed in range(settings.seed, settings.seed + performances):
         for part, heights_mm, style, digest, first, relevant in parts:
-            key = {"version": _VERSION, "corpus": digest, "style": style, "first": first, **relevant, "seed": seed}
+            key = {"code": code, "corpus": digest, "style": style, "first": first, **relevant, "seed": seed}
             jobs.append((part, heights_mm, style, (seed, int(digest[:8], 16), first), key))
     sizes = dict(
         run_jobs(partial(_sizes, settings=settings, root=store.root), jobs, processes, "performing", "shard", progress)
