@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from unwritten.tracking.ink import draw_png, draw_svg, recover_ink, turned
+from unwritten.tracking.ink import draw_png, draw_svg, recover_ink
 from unwritten.tracking.settings import TrackerSettings
 from unwritten.tracking.view import circular_median, writing_direction
 from unwritten.types import Track
@@ -93,7 +93,7 @@ def test_without_a_pen_no_direction_is_claimed() -> None:
 def test_turned_ink_is_what_was_written(mirrored: bool) -> None:
     track = _track(-1.9, -1.0, mirrored)
     track = Track(**{**vars(track), "writing_rad": -1.9, "mirrored": mirrored})
-    off = turned(track) - _letters()
+    off = track.along_writing() - _letters()
     np.testing.assert_allclose(off - off.mean(0), 0, atol=1e-6)
 
 

@@ -6,6 +6,7 @@ which has y up. Absence is a mask: a value whose mask is False means nothing and
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -97,6 +98,20 @@ class Track:
         }
         return replace(self, **per_frame)
 
+    def along_writing(self) -> NDArray[np.float64]:
+        """Tip ``[T, 2]`` in square pixels, turned so that writing runs along +x with y down.
+
+        A mirrored picture is turned over first. Where the direction of writing is unknown nothing is turned.
+        """
+        x, y = np.array(self.tip_px, np.float64).reshape(-1, 2).T
+        angle_rad = 0.0 if self.writing_rad is None else self.writing_rad
+        if self.mirrored:
+            x = -x
+            angle_rad = 0.0 if self.writing_rad is None else np.pi - angle_rad
+        # Rotation by -angle; with y down a positive angle runs clockwise on the screen.
+        cosine, sine = np.cos(angle_rad), np.sin(angle_rad)
+        return np.stack((cosine * x + sine * y, cosine * y - sine * x), axis=1)
+
 
 @dataclass(frozen=True)
 class Strokes:
@@ -137,6 +152,25 @@ class Recording:
     waveform: FloatArray | None = None
     sample_rate_hz: int = 16_000
     audio_offset_s: float = 0.0
+
+    @property
+    def modalities(self) -> tuple[Modality, ...]:
+        """The modalities that it can be read in, in the order audio, video, av."""
+        has_sound, has_track = self.waveform is not None, self.track is not None
+        has = {"audio": has_sound, "video": has_track, "av": has_sound and has_track}
+        return tuple(modality for modality in MODALITIES if has[modality])
+
+    def digest(self) -> str:
+        """Hexadecimal digest of all that a camera or microphone can have of it; names files that are made of it."""
+        state = hashlib.sha256(f"1 {self.sample_rate_hz} {self.audio_offset_s}".encode())
+        if self.waveform is not None:
+            state.update(np.ascontiguousarray(self.waveform).tobytes())
+        if self.track is not None:
+            track = self.track
+            for values in (track.time_s, track.tip_px, track.visible, track.shot, track.shaft_rad, track.contact):
+                state.update(np.ascontiguousarray(values).tobytes())
+            state.update(f"{track.size_px} {track.sample_aspect_ratio} {track.writing_rad} {track.mirrored}".encode())
+        return state.hexdigest()
 
     def only(self, modality: Modality) -> Recording:
         """What a modality holds of it; sound alone has a clock of its own."""
@@ -243,9 +277,7 @@ class Clip:
     def modalities(self) -> tuple[Modality, ...]:
         """The modalities that this clip can be read in, in the order audio, video, av."""
         if self.recording is not None:
-            has_sound, has_track = self.recording.waveform is not None, self.recording.track is not None
-            has = {"audio": has_sound, "video": has_track, "av": has_sound and has_track}
-            return tuple(modality for modality in MODALITIES if has[modality])
+            return self.recording.modalities
         return tuple(modality for modality in MODALITIES if modality in self.files)
 
 

@@ -6,6 +6,8 @@ is centred by itself because the camera moved between shots.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from unwritten.types import BoolArray, FloatArray, IntArray, Track
@@ -22,15 +24,8 @@ def canonical_xy(track: Track, rotate: bool = True, scale_per_shot: bool = False
     Returns:
         float64 ``[T, 2]`` in units of twice the word's vertical spread, finite everywhere.
     """
-    xy = np.array(track.tip_px, dtype=np.float64)
-    if track.mirrored:
-        xy[:, 0] = -xy[:, 0]
-    angle_rad = 0.0
-    if rotate and track.writing_rad is not None:
-        angle_rad = np.pi - track.writing_rad if track.mirrored else track.writing_rad
-    cosine, sine = np.cos(angle_rad), np.sin(angle_rad)
-    # Rotating by -angle in picture coordinates (y down) and then flipping y.
-    turned = np.stack((cosine * xy[:, 0] + sine * xy[:, 1], sine * xy[:, 0] - cosine * xy[:, 1]), axis=1)
+    seen = track if rotate else replace(track, writing_rad=None)
+    turned = seen.along_writing() * (1.0, -1.0)
     return _centred_and_scaled(turned, np.asarray(track.visible), np.asarray(track.shot), scale_per_shot)
 
 

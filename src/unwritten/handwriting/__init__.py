@@ -3,8 +3,9 @@
 from unwritten.handwriting.corpus import HandwritingCorpus, from_strokes, load_npz
 from unwritten.handwriting.load import load
 from unwritten.handwriting.retrace import retrace
+from unwritten.handwriting.traits import WriterSettings
 from unwritten.handwriting.travel import lift_pen
-from unwritten.handwriting.writers import SimulatedWriter, WriterSettings
+from unwritten.handwriting.writers import SimulatedWriter
 from unwritten.handwriting.written import WrittenWord
 
 __all__ = [

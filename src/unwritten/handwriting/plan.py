@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unwritten.handwriting.glyphs import Glyph, Targets
+from unwritten.handwriting.traits import Hand, WriterSettings
 from unwritten.types import BoolArray
-
-if TYPE_CHECKING:
-    from unwritten.handwriting.writers import Hand, WriterSettings
 
 PRINT_GAP = 0.5
 """Gap between printed letters in x-heights, before the writer's own spacing."""

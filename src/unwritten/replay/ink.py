@@ -17,9 +17,8 @@ class InkOverTime:
 
     def __init__(self, track: Track, box: Box) -> None:
         from unwritten.tracking.contact import speed_px_s
-        from unwritten.tracking.ink import turned
 
-        xy, speed = turned(track), np.asarray(speed_px_s(track), dtype=np.float64)
+        xy, speed = track.along_writing(), np.asarray(speed_px_s(track), dtype=np.float64)
         self.visible, self.shot = np.asarray(track.visible), np.asarray(track.shot)
         ink = np.clip((np.asarray(track.contact, dtype=np.float64) - 0.35) / 0.3, 0.0, 1.0)
         usual = float(np.median(speed[speed > 0])) if (speed > 0).any() else 1.0

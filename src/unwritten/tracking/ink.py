@@ -44,24 +44,13 @@ class Ink:
     size: tuple[int, int]
 
 
-def turned(track: Track) -> NDArray[np.float64]:
-    """Tip positions ``[T, 2]`` turned so that writing runs along +x with y down, in square pixels."""
-    xy = np.array(track.tip_px, np.float64)
-    angle = track.writing_rad or 0.0
-    if track.mirrored:
-        xy[:, 0] = -xy[:, 0]
-        angle = np.pi - angle
-    cosine, sine = np.cos(angle), np.sin(angle)
-    return xy @ np.array([[cosine, -sine], [sine, cosine]])
-
-
 def recover_ink(track: Track) -> Ink:
     """Lay out a track's ink: shots side by side in order, on one scale, so that letters keep their heights.
 
     Args:
         track: with its ``writing_rad``; as it is in the picture where that is None.
     """
-    xy, speed = turned(track), speed_px_s(track)
+    xy, speed = track.along_writing(), speed_px_s(track)
     shots = [np.flatnonzero((track.shot == number) & track.visible) for number in np.unique(track.shot)]
     shots = [frames for frames in shots if len(frames) > 1]
     if not shots:

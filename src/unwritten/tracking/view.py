@@ -8,6 +8,8 @@ them.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -85,7 +87,7 @@ def writing_direction(
     if shaft is None:
         return None, mirrored
     if settings.hand == "auto" and settings.mirrored is None and left:
-        mirrored = _looks_mirrored(track, _direction(shaft, True, False, settings))
+        mirrored = mirror_evidence(track, _direction(shaft, True, False, settings)) > 0
         left = not mirrored
     return _direction(shaft, left, mirrored, settings), mirrored
 
@@ -95,11 +97,6 @@ def _direction(shaft_rad: float, left: bool, mirrored: bool, settings: TrackerSe
     if left:
         turn = np.pi - turn
     return float(np.angle(np.exp(1j * (shaft_rad + (turn if mirrored else -turn)))))
-
-
-def _looks_mirrored(track: Track, writing_rad: float) -> bool:
-    """Whether the strokes make more sense in a mirror, from the side to which they end and the way they turn."""
-    return mirror_evidence(track, writing_rad) > 0
 
 
 def mirror_evidence(track: Track, writing_rad: float) -> float:
@@ -114,12 +111,12 @@ def mirror_evidence(track: Track, writing_rad: float) -> float:
         writing_rad: direction of writing of the picture taken as it is.
     """
     total = 0.0
-    turn = np.array([[np.cos(writing_rad), np.sin(writing_rad)], [-np.sin(writing_rad), np.cos(writing_rad)]])
+    xy = replace(track, writing_rad=writing_rad, mirrored=False).along_writing()
     for number in np.unique(track.shot):
         frames = (track.shot == number) & track.visible
         if frames.sum() < 8:
             continue
-        total -= upright_evidence((track.tip_px[frames] - track.tip_px[frames].mean(0)) @ turn.T, track.contact[frames])
+        total -= upright_evidence(xy[frames], track.contact[frames])
     return total
 
 

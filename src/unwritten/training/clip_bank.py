@@ -161,13 +161,7 @@ def compose_clips(
 
 def levelled(track: Track) -> FloatArray:
     """Tip ``[T, 2]`` turned so that writing runs along +x with y down, in diagonals of the frame."""
-    xy = np.array(track.tip_px, dtype=np.float64) / max(track.diagonal_px, 1e-9)
-    angle_rad = track.writing_rad or 0.0
-    if track.mirrored:
-        xy[:, 0] = -xy[:, 0]
-        angle_rad = np.pi - angle_rad
-    cosine, sine = np.cos(angle_rad), np.sin(angle_rad)
-    return xy @ np.array([[cosine, -sine], [sine, cosine]])
+    return track.along_writing() / max(track.diagonal_px, 1e-9)
 
 
 def _joined(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,6 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unwritten.media import open_video
+from unwritten.tracking.planes import planes_of_picture
+from unwritten.tracking.settings import TrackerSettings
+from unwritten.tracking.shots import ShotFinder
 
 _SAMPLE_PX = 135  # the shorter side after thinning out
 _BLOCKS = 24  # pictures are compared by the means of about so many blocks each way
@@ -18,19 +21,16 @@ _BLOCKS = 24  # pictures are compared by the means of about so many blocks each 
 
 @dataclass(frozen=True)
 class PictureSettings:
-    """When a picture counts as black, as frozen, as the first of a shot. Levels are on luma's scale of 256.
+    """When a picture counts as frozen, and, as the tracker has it, as black or as the first of a shot.
 
     Attributes:
-        black_level: 99 % of a black picture lie at or below this.
-        frozen_change: mean change from the last picture below which nothing moved; a camera's noise changes more.
-        cut_change: mean change that a cut makes at least.
-        cut_ratio: how many times the change of a cut exceeds those around it; fast motion lasts several pictures.
+        frozen_change: mean change from the last picture, on luma's scale of 256, below which nothing moved; a camera's
+            noise changes more.
+        tracker: its levels of black pictures and of cuts, so that audit and tracker never disagree.
     """
 
-    black_level: float = 40.0
     frozen_change: float = 0.03
-    cut_change: float = 3.0
-    cut_ratio: float = 2.5
+    tracker: TrackerSettings = field(default_factory=TrackerSettings)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def look_at_pictures(path: Path | str, settings: PictureSettings | None = None) 
     times: list[float] = []
     sizes: dict[tuple[int, int], None] = {}
     aspects: dict[float, None] = {}
-    dark: list[bool] = []
+    finder = ShotFinder(settings.tracker)
     change: list[float] = []
     last: NDArray[np.float32] | None = None
     rotation = 0
@@ -87,17 +87,15 @@ def look_at_pictures(path: Path | str, settings: PictureSettings | None = None) 
         aspects[round(picture.sample_aspect_ratio, 6)] = None
         rotation = picture.rotation
         stride = max(1, min(luma.shape) // _SAMPLE_PX)
-        sample = luma[::stride, ::stride]
-        dark.append(bool(np.mean(sample > settings.black_level) < 0.01))
-        blocks = _block_means(sample)
+        blocks = _block_means(luma[::stride, ::stride])
+        finder.add(planes_of_picture(picture, settings.tracker.fine_diagonal_px).luma)
         if last is not None and last.shape == blocks.shape:
             change.append(float(np.abs(blocks - last).mean()))
         else:
             change.append(np.inf)
         last = blocks
-    black = np.array(dark)
-    moved = np.array(change)
-    frozen = (moved < settings.frozen_change) & ~black
+    shot, black = finder.shots()
+    frozen = (np.array(change) < settings.frozen_change) & ~black
     return PictureFacts(
         time_s=np.array(times),
         sizes_px=tuple(sizes),
@@ -105,7 +103,7 @@ def look_at_pictures(path: Path | str, settings: PictureSettings | None = None) 
         rotation=rotation,
         black=tuple(np.flatnonzero(black).tolist()),
         frozen=tuple(np.flatnonzero(frozen).tolist()),
-        first_of_shot=tuple(_shots(moved, black, settings)),
+        first_of_shot=tuple(np.flatnonzero(np.diff(shot, prepend=-1)).tolist()),
     )
 
 
@@ -114,26 +112,6 @@ def _block_means(sample: NDArray[np.uint8]) -> NDArray[np.float32]:
     height, width = sample.shape[0] // rows * rows, sample.shape[1] // columns * columns
     blocks = sample[:height, :width].reshape(height // rows, rows, width // columns, columns)
     return blocks.mean(axis=(1, 3), dtype=np.float32)
-
-
-def _shots(change: NDArray[np.floating], black: NDArray[np.bool_], settings: PictureSettings) -> list[int]:
-    """First pictures of shots; a run of black pictures belongs to the shot before it and ends it."""
-    first = [0]
-    for index in range(1, len(change)):
-        if black[index]:
-            continue
-        if black[index - 1]:
-            first.append(index)
-            continue
-        around = [change[near] for near in (index - 2, index - 1, index + 1, index + 2) if 0 < near < len(change)]
-        around = [value for value in around if np.isfinite(value)]
-        calm = max(around, default=0.0)
-        if change[index] > max(settings.cut_change, settings.cut_ratio * calm):
-            first.append(index)
-    # Pictures before the first bright one are no shot of their own.
-    if len(first) > 1 and black[: first[1]].all():
-        first.pop(1)
-    return first
 
 
 def runs(numbers: Sequence[int]) -> list[tuple[int, int]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unwritten.errors import UnwrittenError
-from unwritten.files import whole_file
 from unwritten.media import probe, read_audio_report, read_frames, write_audio, write_video
 from unwritten.readers.mllm.parts import Part, Picture, Sound, Text, Video, media_digest
 from unwritten.readers.mllm.settings import MediaSettings
@@ -96,18 +94,13 @@ def clip_file(clip: Clip, modality: Modality, rendered: Path | None = None) -> P
         raise UnwrittenError(f"{clip.id}: has no {modality} file; leave out modality={modality} or add the file")
     if clip.recording is None:
         return clip.files[modality]
-    from unwritten.simulation.scene import render_clip
+    from unwritten.simulation.scene import render_once
     from unwritten.store import default_store
 
     recording = clip.recording.only(modality)
-    digest = _recording_digest(recording)
-    folder = (rendered or default_store() / "clips") / digest[:2] / digest
-    done = folder / f"{modality}.txt"  # written last: a half-made folder is never mistaken for a whole one
-    if not done.exists():
-        files = render_clip(recording, folder / "clip", seed=int(digest[:8], 16), audio_suffix=".wav")
-        with whole_file(done) as temporary:
-            temporary.write_text(files[modality].name, encoding="utf-8")
-    return folder / done.read_text(encoding="utf-8")
+    digest = recording.digest()
+    path = (rendered or default_store() / "clips") / digest[:2] / digest / "clip"
+    return render_once(recording, path, seed=int(digest[:8], 16), audio_suffix=".wav")[modality]
 
 
 def sample_frames(
@@ -196,15 +189,3 @@ def _sound(waveform: NDArray[np.float32], settings: MediaSettings) -> Sound:
 def _sound_on_picture_clock(path: Path, sample_rate_hz: int, aligned: bool) -> NDArray[np.float32]:
     waveform, report = read_audio_report(path, sample_rate_hz)
     return Recording(None, waveform, sample_rate_hz, report.offset_s if aligned else 0.0).aligned_waveform()
-
-
-def _recording_digest(recording: Recording) -> str:
-    digest = hashlib.sha256(f"1 {recording.sample_rate_hz} {recording.audio_offset_s}".encode())
-    if recording.waveform is not None:
-        digest.update(np.ascontiguousarray(recording.waveform).tobytes())
-    if recording.track is not None:
-        track = recording.track
-        for values in (track.time_s, track.tip_px, track.visible, track.shot, track.shaft_rad, track.contact):
-            digest.update(np.ascontiguousarray(values).tobytes())
-        digest.update(f"{track.size_px} {track.sample_aspect_ratio} {track.writing_rad} {track.mirrored}".encode())
-    return digest.hexdigest()

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unwritten.tracking.ink import turned
 from unwritten.types import Track
 
 _DIRECTIONS = ("right", "up-right", "up", "up-left", "left", "down-left", "down", "down-right")
@@ -37,7 +36,7 @@ class Stroke:
 
 def strokes_of(track: Track) -> list[Stroke]:
     """The strokes of a track whose ``shot`` numbers its letters (or its shots), in time order."""
-    xy = turned(track) * (1.0, -1.0)
+    xy = track.along_writing() * (1.0, -1.0)
     down = np.asarray(track.contact) > 0.5
     if not (down & track.visible).any():
         down = np.ones(len(track), dtype=np.bool_)

@@ -56,52 +56,62 @@ def render_clip(
     track = recording.track if recording.track is not None and len(recording.track) else None
     if track is None and not has_sound:
         raise UnwrittenError(f"{path}: the recording holds neither pictures nor sound; simulate at least one of them")
+    names = _file_names(path, audio_suffix)
     files: dict[Modality, Path] = {}
     if has_sound:
-        files["audio"] = path.with_name(path.name + audio_suffix)
+        files["audio"] = names["audio"]
         write_audio(files["audio"], recording.aligned_waveform(), recording.sample_rate_hz)
     if track is not None:
-        files["video"] = path.with_name(path.name + "_muted.mp4")
+        files["video"] = names["video"]
         time_s = np.asarray(track.time_s) - track.time_s[0]
         write_video(
             files["video"], _pictures(track, settings, seed), time_s, sample_aspect_ratio=track.sample_aspect_ratio
         )
     if track is not None and has_sound:
-        files["av"] = path.with_name(path.name + ".mp4")
+        files["av"] = names["av"]
         _add_sound(files["video"], recording.aligned_waveform(), recording.sample_rate_hz, files["av"])
     return files
+
+
+def _file_names(path: Path, audio_suffix: str) -> dict[Modality, Path]:
+    suffixes: dict[Modality, str] = {"audio": audio_suffix, "video": "_muted.mp4", "av": ".mp4"}
+    return {modality: path.with_name(path.name + suffix) for modality, suffix in suffixes.items()}
+
+
+def render_once(
+    recording: Recording,
+    path: Path | str,
+    settings: SceneSettings | None = None,
+    seed: int = 0,
+    *,
+    audio_suffix: Literal[".mp3", ".m4a", ".wav", ".flac"] = ".mp3",
+) -> Mapping[Modality, Path]:
+    """As ``render_clip``, unless the files are there: what is there is whole and is taken as it is.
+
+    Raises:
+        UnwrittenError: nothing to write, or the place cannot be written.
+    """
+    names = _file_names(Path(path), audio_suffix)
+    files = {modality: names[modality] for modality in recording.modalities}
+    if files and all(file.is_file() for file in files.values()):
+        return files
+    return render_clip(recording, path, settings, seed, audio_suffix=audio_suffix)
 
 
 def clip_with_files(clip: Clip, folder: Path | str, settings: SceneSettings | None = None) -> Clip:
     """A simulated clip that exists as files, for readers that take files; a clip of files is returned as it is.
 
-    Files are named by the clip's id and a digest of recording and settings, and are made once: what is there already is
-    whole and is taken as it is. The scene's seed is made from the clip's id, so the order of clips does not matter.
+    Files are named by the clip's id and a digest of recording and settings, and are made once. The scene's seed is made
+    from the clip's id, so the order of clips does not matter.
 
     Raises:
         UnwrittenError: the recording is empty, or the folder cannot be written.
     """
     if clip.files or clip.recording is None:
         return clip
-    path = Path(folder) / f"{clip.id}-{_digest(clip.recording, settings or SceneSettings())}"
-    files: dict[Modality, Path] = {"audio": path.with_name(path.name + ".mp3")}
-    files |= {"video": path.with_name(path.name + "_muted.mp4"), "av": path.with_name(path.name + ".mp4")}
-    wanted = {modality: file for modality, file in files.items() if modality in clip.modalities}
-    if wanted and all(file.is_file() for file in wanted.values()):
-        return replace(clip, files=wanted)
-    return replace(clip, files=render_clip(clip.recording, path, settings, zlib.crc32(clip.id.encode())))
-
-
-def _digest(recording: Recording, settings: SceneSettings) -> str:
-    state = hashlib.sha256(repr((settings, recording.sample_rate_hz, recording.audio_offset_s)).encode())
-    track = recording.track
-    if track is not None:
-        state.update(repr((track.size_px, track.sample_aspect_ratio, track.mirrored)).encode())
-        for values in (track.time_s, track.tip_px, track.visible, track.shot, track.shaft_rad, track.contact):
-            state.update(np.ascontiguousarray(values).tobytes())
-    if recording.waveform is not None:
-        state.update(np.ascontiguousarray(recording.waveform, np.float32).tobytes())
-    return state.hexdigest()[:12]
+    state = f"{clip.recording.digest()} {settings or SceneSettings()}"
+    path = Path(folder) / f"{clip.id}-{hashlib.sha256(state.encode()).hexdigest()[:12]}"
+    return replace(clip, files=render_once(clip.recording, path, settings, zlib.crc32(clip.id.encode())))
 
 
 def _pictures(track: Track, settings: SceneSettings | None, seed: int) -> Iterator[NDArray[np.uint8]]:
