@@ -27,7 +27,8 @@ def judge(reply: Reply, n: int | None) -> tuple[Parsed, str]:
         return Parsed(reply.candidates[0][0], "answered", "likelihood"), ""
     parsed = parse(reply.text, n)
     if parsed.state == "empty":
-        why = "the token limit was used up before any word" if reply.finish == "length" else "the reply is empty"
+        why = "the reply is only thinking" if reply.text.strip(" .\n") else "the reply is empty"
+        why = "the token limit was used up before any word" if reply.finish == "length" else why
         return parsed, f"{why} ({reply.reason or 'no finish reason'})"
     if parsed.state == "malformed":
         cut = "; it was cut at the token limit" if reply.finish == "length" else ""
