@@ -33,6 +33,7 @@ class Server(ThreadingHTTPServer):
         self.processing: list[str] = []  # states of uploaded files before ACTIVE
         self.asked: list[dict[str, Any]] = []
         self.asked_at: list[float] = []
+        self.asked_how: list[tuple[str, dict[str, str]]] = []  # path and headers
         self.other: list[tuple[str, str]] = []
         self.uploaded: list[bytes] = []
         self.lock = threading.Lock()
@@ -94,6 +95,7 @@ class Handler(BaseHTTPRequestHandler):
             behaviour = server.behaviours.pop(0) if len(server.behaviours) > 1 else server.behaviours[0]
             server.asked.append(self.body)
             server.asked_at.append(time.monotonic())
+            server.asked_how.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
             server.at_once += 1
             server.most_at_once = max(server.most_at_once, server.at_once)
         try:

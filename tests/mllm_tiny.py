@@ -11,6 +11,9 @@ import torch
 SPECIAL = ["IMAGE", "AUDIO", "VIDEO", "vision_bos", "vision_eos", "audio_bos", "audio_eos", "im_start", "im_end"]
 # Laid out as the published model's: one file holds what the ear and the eye need.
 PREPROCESSOR = {
+    "processor_class": "Qwen2_5OmniProcessor",
+    "feature_extractor_type": "WhisperFeatureExtractor",
+    "image_processor_type": "Qwen2VLImageProcessor",
     "feature_size": 8,
     "sampling_rate": 16000,
     "n_fft": 400,
@@ -26,6 +29,26 @@ PREPROCESSOR = {
     "image_mean": [0.48145466, 0.4578275, 0.40821073],
     "image_std": [0.26862954, 0.26130258, 0.27577711],
 }
+
+
+# The format of the published model: a system turn where a conversation has none, then turns between marks.
+TEMPLATE = """\
+{%- for turn in messages -%}
+{%- if loop.first and turn.role != 'system' -%}
+{{ '<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n' }}
+{%- endif -%}
+{{ '<|im_start|>' + turn.role + '\n' }}
+{%- for part in turn.content -%}
+{%- if part.type == 'text' -%}{{ part.text }}
+{%- elif part.type == 'audio' -%}{{ '<|audio_bos|><|AUDIO|><|audio_eos|>' }}
+{%- elif part.type == 'video' -%}{{ '<|vision_bos|><|VIDEO|><|vision_eos|>' }}
+{%- elif part.type == 'image' -%}{{ '<|vision_bos|><|IMAGE|><|vision_eos|>' }}
+{%- endif -%}
+{%- endfor -%}
+{{ '<|im_end|>\n' }}
+{%- endfor -%}
+{%- if add_generation_prompt -%}{{ '<|im_start|>assistant\n' }}{%- endif -%}
+"""
 
 
 def tiny_tokenizer() -> Any:
@@ -45,9 +68,10 @@ def tiny_tokenizer() -> Any:
     return tokenizer
 
 
-def save_tiny_parts(folder: Path) -> None:
-    """Tokenizer and the settings of ear and eye."""
+def save_tiny_processor(folder: Path) -> None:
+    """Tokenizer, the format of conversations, and the settings of ear and eye."""
     tiny_tokenizer().save_pretrained(folder)
+    (folder / "chat_template.jinja").write_text(TEMPLATE)
     (folder / "preprocessor_config.json").write_text(json.dumps(PREPROCESSOR))
 
 
@@ -55,7 +79,7 @@ def save_tiny_model(folder: Path) -> Path:
     """A folder laid out as a published one, with weights of 50,000 numbers drawn at random."""
     import transformers
 
-    save_tiny_parts(folder)
+    save_tiny_processor(folder)
     tokenizer = tiny_tokenizer()
     number = tokenizer.convert_tokens_to_ids
     config = transformers.models.qwen2_5_omni.configuration_qwen2_5_omni.Qwen2_5OmniThinkerConfig(

@@ -19,11 +19,12 @@ from unwritten.errors import UsageError
 from unwritten.readers import mllm
 from unwritten.readers.mllm import qwen_local
 from unwritten.readers.mllm.parts import Request, Text, Turn
-from unwritten.readers.mllm.qwen_inputs import QwenParts, video_patches
+from unwritten.readers.mllm.qwen_inputs import end_of_turn
 from unwritten.readers.mllm.settings import LimitSettings, MllmSettings, SamplingSettings
 from unwritten.types import Clip, Modality
 
 pytest.importorskip("transformers")
+pytest.importorskip("torchvision", reason="the processor's video half needs torchvision")
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +80,7 @@ def test_more_frames_are_more_tokens(tiny_model: Path, clip: Clip, tmp_path: Pat
 
 
 def test_likelihoods_from_the_kept_prompt_are_those_of_the_whole_text(tiny_model: Path, clip: Clip, tmp_path: Path):
-    model, parts = qwen_local.load_qwen(str(tiny_model), "cpu", "float32", "sdpa")
+    model, processor = qwen_local.load_qwen(str(tiny_model), "cpu", "float32", "sdpa")
     client = qwen_local.LocalQwen(
         MllmSettings(provider="transformers", model="x", options={"frame_pixels": [3136, 6272]}),
         SamplingSettings(),
@@ -87,12 +88,12 @@ def test_likelihoods_from_the_kept_prompt_are_those_of_the_whole_text(tiny_model
     )
     reader = mllm.load(node(tiny_model, tmp_path))
     request, _ = reader.compose(clip, "av")  # type: ignore[attr-defined]
-    inputs = client.inputs(parts, request, model)
+    inputs = client.inputs(processor, request, model)
     words = ("cat", "dog", "a", "cat")
     with torch.inference_mode():
-        scores = qwen_local.word_log_probs(model, parts, inputs, words)
+        scores = qwen_local.word_log_probs(model, processor, inputs, words)
         for word, score in zip(words, scores, strict=True):
-            tokens = [*parts.tokenizer.encode(word, add_special_tokens=False), parts.end_of_turn]
+            tokens = [*processor.tokenizer.encode(word, add_special_tokens=False), end_of_turn(processor)]
             whole = dict(inputs)
             whole["input_ids"] = torch.cat([inputs["input_ids"], torch.tensor([tokens])], dim=1)
             whole["attention_mask"] = torch.ones_like(whole["input_ids"])
@@ -117,11 +118,11 @@ def test_a_list_is_scored_and_sums_to_one(tiny_model: Path, clip: Clip, tmp_path
 def test_out_of_memory_steps_down_the_ladder(tiny_model: Path, clip: Clip, tmp_path: Path, monkeypatch):
     real = qwen_local.LocalQwen.inputs
 
-    def small(self: Any, parts: Any, request: Request, model: Any) -> Any:
+    def small(self: Any, processor: Any, request: Request, model: Any) -> Any:
         (video,) = [part for part in request.parts() if hasattr(part, "frames")]
         if video.frames > 4:
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 300 GiB")
-        return real(self, parts, request, model)
+        return real(self, processor, request, model)
 
     monkeypatch.setattr(qwen_local.LocalQwen, "inputs", small)
     reader = mllm.load(node(tiny_model, tmp_path, media={"fps": 10.0, "fps_ladder": [8.0, 4.0]}))
@@ -153,34 +154,16 @@ def test_an_option_that_means_nothing_is_said_at_once(
 
 
 def test_words_alone_need_no_media(tiny_model: Path):
-    model, parts = qwen_local.load_qwen(str(tiny_model), "cpu", "float32", "sdpa")
+    model, processor = qwen_local.load_qwen(str(tiny_model), "cpu", "float32", "sdpa")
     client = qwen_local.LocalQwen(MllmSettings(provider="transformers", model="x"), SamplingSettings(), LimitSettings())
-    inputs = client.inputs(parts, Request((Turn("user", (Text("hi"),)),), 4), model)
+    inputs = client.inputs(processor, Request((Turn("user", (Text("hi"),)),), 4), model)
     assert set(inputs) == {"input_ids", "attention_mask"}
     assert np.asarray(inputs["input_ids"]).shape[1] > 3
 
 
 def test_another_system_turn_can_be_asked_for(tiny_model: Path):
-    model, parts = qwen_local.load_qwen(str(tiny_model), "cpu", "float32", "sdpa")
+    model, processor = qwen_local.load_qwen(str(tiny_model), "cpu", "float32", "sdpa")
     settings = MllmSettings(provider="transformers", model="x", options={"system": "You read."})
     client = qwen_local.LocalQwen(settings, SamplingSettings(), LimitSettings())
-    inputs = client.inputs(parts, Request((Turn("user", (Text("hi"),)),), 4), model)
-    assert parts.tokenizer.decode(inputs["input_ids"][0]).startswith("<|im_start|>system\nYou read.<|im_end|>\n")
-
-
-def test_a_patch_of_a_video_holds_two_frames_one_after_the_other(tiny_model: Path):
-    parts = QwenParts.load(str(tiny_model))
-    dark, light = np.zeros((56, 56, 3), np.uint8), np.full((56, 56, 3), 255, np.uint8)
-    patches, grid = video_patches(parts.eye, np.stack([dark, light, light]), (3136, 3136), 10**9)
-    assert grid == (2, 4, 4)  # three frames are two pairs, the last shown twice
-    layers = patches.reshape(2, 16, 3, 2, 14, 14)
-    assert (layers[0, :, :, 0] < 0).all()
-    assert (layers[0, :, :, 1] > 0).all()
-    assert (layers[1] > 0).all()
-
-
-def test_pixels_of_a_long_video_are_capped(tiny_model: Path):
-    parts = QwenParts.load(str(tiny_model))
-    frames = np.zeros((40, 112, 112, 3), np.uint8)
-    patches, _ = video_patches(parts.eye, frames, (784, 112 * 112), 20 * 56 * 56)
-    assert len(patches) * 14 * 14 <= 20 * 56 * 56
+    inputs = client.inputs(processor, Request((Turn("user", (Text("hi"),)),), 4), model)
+    assert processor.tokenizer.decode(inputs["input_ids"][0]).startswith("<|im_start|>system\nYou read.<|im_end|>\n")

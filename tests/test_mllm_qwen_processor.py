@@ -1,48 +1,33 @@
-"""What the local reader feeds the model is what the model's own processor makes of the same conversation."""
+"""What the local reader feeds the model: its processor's tensors of the very media, at their rate, within our caps."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from mllm_loopback import small_clip
-from mllm_tiny import save_tiny_parts
+from mllm_tiny import save_tiny_processor
 
+from unwritten.media import write_audio, write_video
 from unwritten.readers.mllm.media import encode
 from unwritten.readers.mllm.parts import Request, Sound, Text, Turn, Video
-from unwritten.readers.mllm.qwen_inputs import QwenParts, decoded_frames, decoded_sound, qwen_inputs
+from unwritten.readers.mllm.qwen_inputs import end_of_turn, load_processor, qwen_inputs
 from unwritten.readers.mllm.settings import MediaSettings
 from unwritten.types import Modality
 
 pytest.importorskip("transformers")
+pytest.importorskip("torchvision", reason="the processor's video half needs torchvision")
 FRAME_PIXELS = (3136, 6272)
-# The format of the published model: a system turn where a conversation has none, then turns between marks.
-TEMPLATE = """\
-{%- for turn in messages -%}
-{%- if loop.first and turn.role != 'system' -%}
-{{ '<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n' }}
-{%- endif -%}
-{{ '<|im_start|>' + turn.role + '\n' }}
-{%- for part in turn.content -%}
-{%- if part.type == 'text' -%}{{ part.text }}
-{%- elif part.type == 'audio' -%}{{ '<|audio_bos|><|AUDIO|><|audio_eos|>' }}
-{%- elif part.type == 'video' -%}{{ '<|vision_bos|><|VIDEO|><|vision_eos|>' }}
-{%- elif part.type == 'image' -%}{{ '<|vision_bos|><|IMAGE|><|vision_eos|>' }}
-{%- endif -%}
-{%- endfor -%}
-{{ '<|im_end|>\n' }}
-{%- endfor -%}
-{%- if add_generation_prompt -%}{{ '<|im_start|>assistant\n' }}{%- endif -%}
-"""
 
 
 @pytest.fixture(scope="module")
-def parts(tmp_path_factory: pytest.TempPathFactory) -> QwenParts:
-    folder = tmp_path_factory.mktemp("parts")
-    save_tiny_parts(folder)
-    return QwenParts.load(str(folder))
+def processor(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("processor")
+    save_tiny_processor(folder)
+    return load_processor(str(folder))
 
 
 def asked(folder: Path, modality: Modality, seconds: float, pictures: str = "video") -> Request:
@@ -52,58 +37,22 @@ def asked(folder: Path, modality: Modality, seconds: float, pictures: str = "vid
     return Request((Turn("user", (*shown, Text("Which word?"))),), 8)
 
 
-def processed(parts: QwenParts, request: Request) -> Any:
-    """The request as the model's own processor takes it."""
-    from transformers import Qwen2VLVideoProcessor
-    from transformers.models.qwen2_5_omni.processing_qwen2_5_omni import Qwen2_5OmniProcessor
-
-    films = Qwen2VLVideoProcessor(patch_size=14, temporal_patch_size=2, merge_size=2)
-    processor = Qwen2_5OmniProcessor(parts.eye, films, parts.ear, parts.tokenizer, chat_template=TEMPLATE)
-    kinds = {Text: "text", Sound: "audio", Video: "video"}
-    content = [{"type": kinds[type(part)], "text": getattr(part, "text", "")} for part in request.parts()]
-    text = processor.apply_chat_template(
-        [{"role": "user", "content": content}], add_generation_prompt=True, tokenize=False
-    )
-    videos = [part for part in request.parts() if isinstance(part, Video)]
-    given: dict[str, Any] = {}
-    if videos:
-        size = {"shortest_edge": FRAME_PIXELS[0], "longest_edge": FRAME_PIXELS[1]}
-        frames = [decoded_frames(part) for part in videos]
-        given |= {"videos": frames, "fps": videos[0].fps, "do_sample_frames": False, "size": size}
-    sounds = [decoded_sound(part) for part in request.parts() if isinstance(part, Sound)]
-    if sounds:
-        given["audio"] = sounds
-    return processor(text=text, return_tensors="pt", **given)
-
-
-@pytest.mark.parametrize("modality", ["audio", "video", "av"])
-@pytest.mark.parametrize("seconds", [1.0, 2.5077])  # whole spectrogram frames, and a part of one
-def test_tokens_and_tensors_are_those_of_the_models_own_processor(
-    parts: QwenParts, tmp_path: Path, modality: Modality, seconds: float
-) -> None:
-    pytest.importorskip("torchvision", reason="the processor's video half needs torchvision")
-    request = asked(tmp_path, modality, seconds)
-    theirs, ours = processed(parts, request), qwen_inputs(parts, request, FRAME_PIXELS)
-    assert set(ours) <= set(theirs)
-    assert set(ours) >= {"input_ids", "attention_mask"}
-    for name in set(ours) - {"pixel_values_videos"}:
-        torch.testing.assert_close(
-            ours[name], theirs[name].to(ours[name].dtype), msg=lambda said, n=name: f"{n}: {said}"
-        )
-    if modality != "audio":
-        # Two libraries round the resized pixels differently: one step of 255 is 0.0146 here.
-        torch.testing.assert_close(ours["pixel_values_videos"], theirs["pixel_values_videos"], atol=0.02, rtol=0)
+def film(folder: Path, levels: list[int], fps: float, side: int = 56) -> Video:
+    """A video of plain frames, lossless but for the colour's rounding."""
+    images = [np.full((side, side, 3), level, np.uint8) for level in levels]
+    path = write_video(folder / f"{fps}-{len(levels)}.mp4", images, fps=fps, crf=0, threads=1)
+    return Video(path.read_bytes(), fps, len(levels), len(levels) / fps)
 
 
 @pytest.mark.parametrize("pictures", ["video", "frames"])
 def test_there_is_a_place_in_the_text_for_every_token_of_picture_and_sound(
-    parts: QwenParts, tmp_path: Path, pictures: str
+    processor: Any, tmp_path: Path, pictures: str
 ) -> None:
-    ours = qwen_inputs(parts, asked(tmp_path, "av", 2.5077, pictures), FRAME_PIXELS)
+    ours = qwen_inputs(processor, asked(tmp_path, "av", 2.5077, pictures), FRAME_PIXELS)
     ids = ours["input_ids"][0]
 
     def count(name: str) -> int:
-        return int((ids == parts.tokenizer.convert_tokens_to_ids(f"<|{name}|>")).sum())
+        return int((ids == processor.tokenizer.convert_tokens_to_ids(f"<|{name}|>")).sum())
 
     grids = ours["video_grid_thw" if pictures == "video" else "image_grid_thw"]
     assert count("VIDEO" if pictures == "video" else "IMAGE") == int(grids.prod(dim=1).sum()) // 4
@@ -112,15 +61,33 @@ def test_there_is_a_place_in_the_text_for_every_token_of_picture_and_sound(
     assert count("AUDIO") == 63  # the encoder halves them twice: 251 to 126 to 63
 
 
-def test_a_conversation_begins_with_the_system_turn_of_the_published_format(parts: QwenParts) -> None:
-    ours = qwen_inputs(parts, Request((Turn("user", (Text("hi"),)),), 4))
-    said = parts.tokenizer.decode(ours["input_ids"][0])
+def test_a_conversation_begins_with_the_system_turn_of_the_published_format(processor: Any) -> None:
+    ours = qwen_inputs(processor, Request((Turn("user", (Text("hi"),)),), 4))
+    said = processor.tokenizer.decode(ours["input_ids"][0])
     assert said.startswith("<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n<|im_start|>user\nhi<|im_end|>")
     assert said.endswith("<|im_start|>assistant\n")
+    assert said.count("<|im_end|>") == 2 and end_of_turn(processor) in ours["input_ids"][0]
 
 
-def test_a_sound_beyond_the_models_hearing_is_not_cut_in_silence(parts: QwenParts) -> None:
-    from unwritten.readers.mllm.qwen_inputs import spectrogram
+def test_every_frame_that_is_sent_is_seen_two_to_a_patch_and_each_video_keeps_its_rate(
+    processor: Any, tmp_path: Path
+) -> None:
+    dark_light, slow = film(tmp_path, [0, 255, 255], 4.0), film(tmp_path, [0, 0, 0, 0], 10.0)
+    ours = qwen_inputs(processor, Request((Turn("user", (dark_light, slow, Text("?"))),), 4), (3136, 3136))
+    assert ours["video_grid_thw"].tolist() == [[2, 4, 4], [2, 4, 4]]  # three frames are two pairs, the last shown twice
+    layers = ours["pixel_values_videos"][:32].reshape(2, 16, 3, 2, 14, 14)
+    assert (layers[0, :, :, 0] < 0).all() and (layers[0, :, :, 1] > 0).all() and (layers[1] > 0).all()
+    torch.testing.assert_close(ours["video_second_per_grid"], torch.tensor([2 / 4.0, 2 / 10.0]))
 
+
+def test_pixels_of_a_long_video_are_capped(processor: Any, tmp_path: Path) -> None:
+    long = film(tmp_path, [0] * 40, 10.0, side=112)
+    ours = qwen_inputs(processor, Request((Turn("user", (long, Text("?"))),), 4), (784, 112 * 112), 20 * 56 * 56)
+    assert int(ours["video_grid_thw"].prod()) * 14 * 14 <= 20 * 56 * 56
+
+
+def test_a_sound_beyond_the_models_hearing_is_not_cut_in_silence(processor: Any, tmp_path: Path) -> None:
+    path = write_audio(tmp_path / "long.wav", np.zeros(31 * 16_000, np.float32), 16_000)
+    request = Request((Turn("user", (Sound(path.read_bytes(), "wav", 31.0), Text("?"))),), 4)
     with pytest.raises(ValueError, match="the sound lasts 31 s; the model hears 30 s"):
-        spectrogram(parts.ear, torch.zeros(31 * 16_000).numpy())
+        qwen_inputs(processor, request)

@@ -242,7 +242,7 @@ def _reply(response: Any) -> Reply:
         "model": str(response.model_version or ""),
         "details": {"tokens_thought": thought} if thought else {},
     }
-    retires = getattr(response.model_status, "retirement_time", None)
+    retires = getattr(getattr(response, "model_status", None), "retirement_time", None)
     if retires is not None:
         facts["details"]["shutdown_date"] = f"{retires:%Y-%m-%d}"
     feedback = response.prompt_feedback

@@ -29,7 +29,14 @@ from numpy.typing import NDArray
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.readers.mllm.parts import Request
 from unwritten.readers.mllm.provider import CallError, Reply
-from unwritten.readers.mllm.qwen_inputs import FRAME_PIXELS, SYSTEM, TOTAL_PIXELS, QwenParts, qwen_inputs
+from unwritten.readers.mllm.qwen_inputs import (
+    FRAME_PIXELS,
+    SYSTEM,
+    TOTAL_PIXELS,
+    end_of_turn,
+    load_processor,
+    qwen_inputs,
+)
 from unwritten.readers.mllm.settings import LimitSettings, MllmSettings, SamplingSettings
 
 DTYPES = ("bfloat16", "float16", "float32")
@@ -102,10 +109,10 @@ class LocalQwen:
         except UnwrittenError as error:
             raise CallError(str(error), "run") from None
 
-    def _generate(self, loaded: tuple[Any, QwenParts], request: Request) -> Reply:
-        model, parts = loaded
-        inputs = self.inputs(parts, request, model)
-        greedy = not self.sampling.temperature
+    def _generate(self, loaded: tuple[Any, Any], request: Request) -> Reply:
+        model, processor = loaded
+        inputs = self.inputs(processor, request, model)
+        greedy, end = not self.sampling.temperature, end_of_turn(processor)
         if self.sampling.seed is not None:
             torch.manual_seed(self.sampling.seed)
         drawn = {} if greedy else {"temperature": self.sampling.temperature, "top_p": self.sampling.top_p or 1.0}
@@ -114,14 +121,14 @@ class LocalQwen:
             max_new_tokens=request.max_tokens,
             max_time=self.limits.deadline_s,
             do_sample=not greedy,
-            eos_token_id=parts.end_of_turn,
-            pad_token_id=parts.end_of_turn,
+            eos_token_id=end,
+            pad_token_id=end,
             **drawn,
         )
         said = output[0, inputs["input_ids"].shape[1] :]
-        ended = bool(len(said)) and int(said[-1]) == parts.end_of_turn
+        ended = bool(len(said)) and int(said[-1]) == end
         return Reply(
-            parts.tokenizer.decode(said, skip_special_tokens=True),
+            processor.tokenizer.decode(said, skip_special_tokens=True),
             "stop" if ended else "length",
             "end of turn" if ended else "limit",
             tokens_in=int(inputs["input_ids"].shape[1]),
@@ -129,10 +136,10 @@ class LocalQwen:
             model=self.settings.model,
         )
 
-    def _score(self, loaded: tuple[Any, QwenParts], request: Request, words: Sequence[str]) -> Reply:
-        model, parts = loaded
-        inputs = self.inputs(parts, request, model)
-        scores = word_log_probs(model, parts, inputs, words)
+    def _score(self, loaded: tuple[Any, Any], request: Request, words: Sequence[str]) -> Reply:
+        model, processor = loaded
+        inputs = self.inputs(processor, request, model)
+        scores = word_log_probs(model, processor, inputs, words)
         shares = np.exp(scores - scores.max())
         shares /= shares.sum()
         order = np.argsort(-shares, kind="stable")
@@ -147,13 +154,13 @@ class LocalQwen:
             candidates=candidates,
         )
 
-    def inputs(self, parts: QwenParts, request: Request, model: Any) -> dict[str, torch.Tensor]:
+    def inputs(self, processor: Any, request: Request, model: Any) -> dict[str, torch.Tensor]:
         """The request as tensors, where and as the model takes them."""
         options = self.settings.options
         fewest, most = options.get("frame_pixels") or FRAME_PIXELS
         total = int(options.get("total_pixels") or TOTAL_PIXELS)
         system = str(options.get("system") or SYSTEM)
-        values = qwen_inputs(parts, request, (int(fewest), int(most)), total, system)
+        values = qwen_inputs(processor, request, (int(fewest), int(most)), total, system)
         return {
             name: value.to(model.device, model.dtype if value.is_floating_point() and name != _STEPS else value.dtype)
             for name, value in values.items()
@@ -161,13 +168,13 @@ class LocalQwen:
 
 
 def word_log_probs(
-    model: Any, parts: QwenParts, inputs: dict[str, torch.Tensor], words: Sequence[str]
+    model: Any, processor: Any, inputs: dict[str, torch.Tensor], words: Sequence[str]
 ) -> NDArray[np.float64]:
     """Log probability ``[W]`` of each word and the end of the turn after a prompt, which is read once.
 
     Args:
         model: the thinker.
-        parts: of its processor.
+        processor: its own.
         inputs: the prompt as tensors.
         words: W words.
     """
@@ -176,10 +183,10 @@ def word_log_probs(
     prompt = model(**inputs, use_cache=True)
     cache, first = prompt[name], prompt.logits[0, -1].float().log_softmax(-1)
     length = inputs["input_ids"].shape[1]
-    end = parts.end_of_turn
+    end = end_of_turn(processor)
     scores = np.zeros(len(words))
     for row, word in enumerate(words):
-        tokens = [*parts.tokenizer.encode(word, add_special_tokens=False), end]
+        tokens = [*processor.tokenizer.encode(word, add_special_tokens=False), end]
         score = float(first[tokens[0]])
         if len(tokens) > 1:
             fed = torch.tensor([tokens[:-1]], device=model.device)
@@ -201,8 +208,8 @@ def word_log_probs(
 
 
 @lru_cache(maxsize=1)
-def load_qwen(model: str, device: str, dtype: str, attention: str) -> tuple[Any, QwenParts]:
-    """The thinker and the parts of its processor.
+def load_qwen(model: str, device: str, dtype: str, attention: str) -> tuple[Any, Any]:
+    """The thinker and its processor.
 
     Raises:
         UnwrittenError: they cannot be loaded.
@@ -211,13 +218,13 @@ def load_qwen(model: str, device: str, dtype: str, attention: str) -> tuple[Any,
 
     placed: dict[str, Any] = {"device_map": device} if device != "cpu" else {}
     try:
-        parts = QwenParts.load(model)
+        processor = load_processor(model)
         network = Qwen2_5OmniThinkerForConditionalGeneration.from_pretrained(
             model, dtype=getattr(torch, dtype), attn_implementation=attention, **placed
         )
     except (OSError, ValueError) as error:
         raise UnwrittenError(_not_loaded(model, error)) from error
-    return network.eval(), parts
+    return network.eval(), processor
 
 
 def _not_loaded(model: str, error: Exception) -> str:
