@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import platform
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -54,23 +55,8 @@ class _Version(argparse.Action):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; returns the exit status: 0 done, 1 the work could not be done, 2 bad usage."""
-    argv = list(sys.argv[1:] if argv is None else argv)
-    parser = OneLineParser(prog="unwritten", description=_DESCRIPTION)
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and the revision, then exit")
-    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    chosen = next((word for word in argv if not word.startswith("-")), None)
-    module = None
-    for name, summary in COMMANDS.items():
-        subparser = subparsers.add_parser(name, help=summary, description=summary)
-        if name == chosen and name not in _HYDRA:
-            module = importlib.import_module(f"unwritten.cli.{name}")
-            module.add_arguments(subparser)
     try:
-        if argv and argv[0] in _HYDRA:
-            return int(importlib.import_module(f"unwritten.cli.{argv[0]}").main(argv[1:]))
-        arguments = parser.parse_args(argv)
-        assert module is not None
-        return int(module.run(arguments))
+        return _run(list(sys.argv[1:] if argv is None else argv))
     except UnwrittenError as error:
         print(f"unwritten: {error}", file=sys.stderr)
         return error.exit_status
@@ -79,3 +65,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("unwritten: interrupted; finished files are whole, run the same command to go on", file=sys.stderr)
         return 130
+
+
+def _run(argv: list[str]) -> int:
+    parser = OneLineParser(prog="unwritten", description=_DESCRIPTION)
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and the revision, then exit")
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    chosen = next((word for word in argv if not word.startswith("-")), None)
+    if chosen in COMMANDS:
+        _refuse_intel_mac()
+    if chosen in _HYDRA and argv[0] == chosen:
+        return int(importlib.import_module(f"unwritten.cli.{chosen}").main(argv[1:]))
+    module = None
+    for name, summary in COMMANDS.items():
+        subparser = subparsers.add_parser(name, help=summary, description=summary)
+        if name == chosen and name not in _HYDRA:
+            module = importlib.import_module(f"unwritten.cli.{name}")
+            module.add_arguments(subparser)
+    arguments = parser.parse_args(argv)
+    assert module is not None
+    return int(module.run(arguments))
+
+
+def _refuse_intel_mac() -> None:
+    if sys.platform == "darwin" and platform.machine() == "x86_64":
+        raise UnwrittenError(
+            "there is no PyTorch for Intel Macs, so nothing works here; take a Mac with Apple silicon (and a Python "
+            "made for it), Linux or Windows"
+        )

@@ -18,8 +18,9 @@ from typing import Any
 
 import lightning
 import optuna
+import psutil
 from optuna.storages import JournalStorage
-from optuna.storages.journal import JournalFileBackend
+from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 from optuna.trial import TrialState
 
 from unwritten.config import INFINITE, bounded
@@ -119,7 +120,8 @@ def open_study(settings: SearchSettings, study_dir: Path, seed: int) -> optuna.S
     path = study_dir / STUDY_FILE
     try:
         study_dir.mkdir(parents=True, exist_ok=True)
-        storage = JournalStorage(JournalFileBackend(str(path)))
+        # Optuna's own choice of lock is a symbolic link, which Windows keeps for administrators.
+        storage = JournalStorage(JournalFileBackend(str(path), JournalFileOpenLock(str(path))))
         study = optuna.create_study(
             storage=storage, study_name=settings.name, direction="minimize", load_if_exists=True
         )
@@ -147,15 +149,8 @@ def revive(study: optuna.Study) -> None:
 
 
 def _alive(pid: int) -> bool:
-    if pid == os.getpid():
-        return False  # a number that the killed process had before this one
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+    # This process may have a number that the killed one had before it.
+    return pid != os.getpid() and psutil.pid_exists(pid)
 
 
 def _counted(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:

@@ -24,7 +24,7 @@ class TrainerSettings:
     """Where and how long a run computes.
 
     Attributes:
-        accelerator: ``auto`` takes CUDA if present, else the CPU.
+        accelerator: ``auto`` takes CUDA if present, else the CPU; ``mps``, a Mac's GPU, was never tried.
         devices: how many of them on each machine, which of them, or ``auto``.
         num_nodes: machines.
         strategy: Lightning's; ``ddp`` for several devices or processes.
@@ -97,7 +97,7 @@ def make_trainer(
         _BANNER.setLevel(logging.WARNING)
         return lightning.Trainer(
             default_root_dir=run_dir,
-            accelerator=settings.accelerator,
+            accelerator=accelerator(settings.accelerator),
             devices=list(settings.devices) if isinstance(settings.devices, tuple) else settings.devices,
             num_nodes=settings.num_nodes,
             strategy=settings.strategy,
@@ -117,6 +117,13 @@ def make_trainer(
         raise UsageError(f"trainer: {' '.join(str(error).split())}") from error
     finally:
         _BANNER.setLevel(logging.NOTSET)
+
+
+def accelerator(wanted: str) -> str:
+    """``auto`` becomes CUDA where there is a device, else the CPU; Lightning's own would take a Mac's GPU too."""
+    if wanted != "auto":
+        return wanted
+    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def precision(wanted: str, accelerator: str) -> str:
