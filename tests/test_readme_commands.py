@@ -32,6 +32,9 @@ IN_CI = {
     "pytest -n 2": "pytest -q -n 2",
 }
 NOT_HERE = {
+    "unwritten fetch samples": "needs the network; test_fetch_public.py has it from a server of its own",
+    "unwritten fetch unipen": "the same",
+    "unwritten corpora UNIPEN -o DIR": "reads 450 MB; test_handwriting_corpora.py has it, slow",
     "unwritten fetch benchmark -o DIR": "the data set is gated: it needs a token of somebody who was let in",
     "python evaluate.py reader=[ctc,blind-constant,gpt-4o] benchmark=unwritten benchmark.root=DIR": "costs money",
 }
