@@ -206,7 +206,7 @@ class Made:
         self.dropped.update(str(reason) for reason in reasons if reason)
         self.samples = [sample for sample, reason in zip(self.samples, reasons, strict=True) if not reason]
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, Any]:
         """The file's arrays, as ``load_npz`` takes them."""
         lengths = [len(sample.xy_centimm) for sample in self.samples]
         columns = (
@@ -352,7 +352,7 @@ def make_corpora(
         accounts[name] = corpus.account()
         if corpus.samples:
             with whole_file(target / name) as temporary:
-                np.savez_compressed(temporary, allow_pickle=False, **corpus.arrays())
+                np.savez_compressed(temporary, **corpus.arrays())
             accounts[name]["sha256"] = digest_file(target / name)
     with whole_file(target / "corpora.json") as temporary:
         temporary.write_text(json.dumps(accounts, indent=1) + "\n", encoding="utf-8")
