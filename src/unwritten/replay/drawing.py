@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import cv2
 import numpy as np
@@ -57,18 +57,6 @@ def _font(size: int, bold: bool):  # type: ignore[no-untyped-def]
     return ImageFont.truetype(str(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / name), size)
 
 
-@lru_cache(maxsize=2048)
-def stamp(text: str, size: int, bold: bool = False) -> NDArray[np.float32]:
-    """Coverage ``[h, w]`` in [0, 1] of a line of text; all texts of one size have one height and one baseline."""
-    from PIL import Image, ImageDraw
-
-    font = _font(size, bold)
-    ascent, descent = font.getmetrics()
-    image = Image.new("L", (max(1, round(font.getlength(text)) + 2), ascent + descent))
-    ImageDraw.Draw(image).text((1, 0), text, fill=255, font=font)
-    return np.asarray(image, dtype=np.float32) / 255.0
-
-
 def write(
     pane: Picture,
     text: str,
@@ -76,22 +64,15 @@ def write(
     size: int = 15,
     colour: Colour = INK,
     bold: bool = False,
-    align: float = 0.0,
-    opacity: float = 1.0,
+    align: Literal["left", "middle", "right"] = "left",
 ) -> None:
-    """Write a line of text; ``at`` is its top edge and its left end (align 0), middle (0.5) or right end (1)."""
-    if not text:
-        return
-    mask = stamp(text, size, bold)
-    left, top = round(at[0] - align * mask.shape[1]), round(at[1])
-    first_x, first_y = max(0, -left), max(0, -top)
-    if left + mask.shape[1] <= 0 or top + mask.shape[0] <= 0:
-        return
-    target = pane[max(0, top) : top + mask.shape[0], max(0, left) : left + mask.shape[1]]
-    if not target.size:
-        return
-    part = mask[first_y : first_y + target.shape[0], first_x : first_x + target.shape[1], None] * opacity
-    target[:] = (target * (1.0 - part) + np.array(colour, np.float32) * part + 0.5).astype(np.uint8)
+    """Write a line of text; ``at`` is its top edge and its left end, middle or right end."""
+    from PIL import Image, ImageDraw
+
+    image = Image.fromarray(pane)
+    place = (round(at[0]), round(at[1]))
+    ImageDraw.Draw(image).text(place, text, colour, _font(size, bold), anchor=f"{align[0]}a")
+    pane[:] = np.asarray(image)
 
 
 def line(pane: Picture, points: NDArray[np.floating], colour: Colour, width: float = 2.0) -> None:
@@ -125,10 +106,8 @@ def disc(pane: Picture, at: NDArray[np.floating], radius: float, colour: Colour,
 
 def bar(pane: Picture, box: Box, colour: Colour) -> None:
     """A filled rectangle, cut off at the pane's edges."""
-    top, bottom = max(0, box.top), min(pane.shape[0], box.top + box.height)
-    left, right = max(0, box.left), min(pane.shape[1], box.left + box.width)
-    if bottom > top and right > left:
-        pane[top:bottom, left:right] = colour
+    last = (box.left + box.width - 1, box.top + box.height - 1)
+    cv2.rectangle(pane, (box.left, box.top), last, colour, cv2.FILLED)
 
 
 def fitted(image: Picture, width: int, height: int) -> Picture:
@@ -141,16 +120,9 @@ def lay_ink(pen_down: Picture, pen_up: Picture, start: NDArray, end: NDArray, wi
     """Add one stroke piece to the coverage masks ``[H, W]`` of ink and of travel; ``ink`` is how much of it is ink."""
     first, last = (tuple(int(value) for value in np.rint(np.asarray(point) * 2**_SHIFT)) for point in (start, end))
     if ink > 0.15:
-        low = np.minimum(start, end).astype(int) - int(width) - 3
-        high = np.maximum(start, end).astype(int) + int(width) + 4
-        low, high = np.maximum(low, 0), np.minimum(high, (pen_down.shape[1], pen_down.shape[0]))
-        if (high <= low).any():
-            return
-        part = pen_down[low[1] : high[1], low[0] : high[0]]
-        fresh = np.zeros(part.shape, np.uint8)
-        moved = [tuple(int(v - (o << _SHIFT)) for v, o in zip(point, low, strict=True)) for point in (first, last)]
-        cv2.line(fresh, moved[0], moved[1], round(255 * ink), max(1, round(width)), cv2.LINE_AA, _SHIFT)
-        np.maximum(part, fresh, out=part)  # where pieces meet the darker counts, not their sum
+        fresh = np.zeros_like(pen_down)
+        cv2.line(fresh, first, last, round(255 * ink), max(1, round(width)), cv2.LINE_AA, _SHIFT)
+        np.maximum(pen_down, fresh, out=pen_down)  # where pieces meet the darker counts, not their sum
     else:
         cv2.line(pen_up, first, last, 255, 1, cv2.LINE_AA, _SHIFT)
 

@@ -238,7 +238,7 @@ class _Replay:
                 y = base - reach * self.probability[peak, label] - 27
                 letter = self.reading.decoding.alphabet[label - 1]
                 x_px = float(self._x(self.letter_s[peak], start_s))
-                draw.write(pane, letter, (x_px, y), 20, _colour_of(label), True, 0.5)
+                draw.write(pane, letter, (x_px, y), 20, _colour_of(label), True, "middle")
         self._cursor(pane, now_s, start_s)
 
     def _show_words(self, pane: Picture, now_s: float, start_s: float) -> None:
@@ -280,7 +280,7 @@ class _Replay:
             text = draw.INK if leads else draw.GREY
             draw.write(body, self.belief.words[row][:14], (12, foot - 30), 22, text, bool(leads))
             percent = f"{100 * probability[row]:.{0 if probability[row] > 0.0095 else 1}f} %"
-            draw.write(body, percent, (12 + full, foot - 24), 16, text, align=1.0)
+            draw.write(body, percent, (12 + full, foot - 24), 16, text, align="right")
 
 
 _SPECTRUM_HZ = 60.0
