@@ -50,7 +50,7 @@ def test_every_kind_of_reader_has_the_one_base(tmp_path: Path) -> None:
         asked = reader.asked(clips, "audio")
         assert [clip.id for clip in asked] == (["a"] if reader is answered else ["a", "b"])
         assert {name: repr(value) for name, value in vars(reader).items()} == before, "asked() changed its reader"
-        assert reader.unknown_items(clips) == () and reader.plan(clips[:1], "audio").startswith(reader.name)
+        assert reader.unknown_items(clips) == () and reader.name in str(reader.plan(clips[:1], "audio"))
 
 
 SETTINGS = {

@@ -15,8 +15,8 @@ from unwritten.tracking.settings import HANDS, KINDS, TrackerSettings
 from unwritten.wording import counted
 
 _VIDEO_SUFFIXES = {".mp4", ".mov", ".m4v", ".webm", ".mkv", ".avi", ".3gp"}
-_OPTIONS = ("-o", "--overlay", "--ink")
-_SUFFIXES = ((".csv",), (".mp4", ".webm"), (".png", ".svg"))
+_OUTPUTS = {"-o": (".csv",), "--overlay": (".mp4", ".webm"), "--ink": (".png", ".svg")}
+"""Suffixes of each output, the one that a folder's files get first."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         UnwrittenError: a clip cannot be read; with several, after the others are done.
     """
-    if not (arguments.output or arguments.overlay or arguments.ink):
+    roots = (arguments.output, arguments.overlay, arguments.ink)
+    if not any(roots):
         raise UsageError("track: nothing to write; give -o track.csv, --overlay out.mp4 or --ink out.png")
     logging.basicConfig(format="unwritten: %(message)s", stream=sys.stderr, level=logging.WARNING)
     settings = replace(TrackerSettings(), kind=arguments.kind, hand=arguments.hand, mirrored=arguments.mirrored)
@@ -52,23 +53,27 @@ def run(arguments: argparse.Namespace) -> int:
         if not math.isfinite(arguments.rotate):
             raise UsageError(f"--rotate {arguments.rotate}: give an angle in degrees")
         settings = replace(settings, writing_deg=arguments.rotate)
-    clips = _clips(arguments.clips, (arguments.output, arguments.overlay, arguments.ink))
+    clips = _clips(arguments.clips, roots)
     if len(clips) == 1 and not arguments.clips[0].is_dir():
-        outputs = _single_outputs(arguments, clips[0][0])
+        clip = clips[0][0]
+        outputs = [
+            root / clip.with_suffix(suffixes[0]).name if root is not None and root.is_dir() else root
+            for root, suffixes in zip(roots, _OUTPUTS.values(), strict=True)
+        ]
         for output in outputs:
-            if output is not None and output.exists() and output.samefile(clips[0][0]):
+            if output is not None and output.exists() and output.samefile(clip):
                 raise UsageError(f"{output}: is the clip itself; give the output another name")
-        for option, output, suffixes in zip(_OPTIONS, outputs, _SUFFIXES, strict=True):
+        for (option, suffixes), output in zip(_OUTPUTS.items(), outputs, strict=True):
             device = output is not None and output.exists() and not output.is_file()  # /dev/null has no suffix
             if output is not None and not device and output.suffix.lower() not in suffixes:
                 raise UsageError(f"{option} {output}: give a name that ends in {' or '.join(suffixes)}")
-        _track_one(clips[0][0], settings, *outputs)
+        _track_one(clip, settings, *outputs)
         return 0
-    for option, path in zip(_OPTIONS, (arguments.output, arguments.overlay, arguments.ink), strict=True):
-        if path is not None and path.suffix.lower() in (suffix for suffixes in _SUFFIXES for suffix in suffixes):
+    for option, path in zip(_OUTPUTS, roots, strict=True):
+        if path is not None and any(path.suffix.lower() in suffixes for suffixes in _OUTPUTS.values()):
             raise UsageError(f"{option} {path}: with several clips this is a folder; leave the suffix out")
     _refuse_collisions(clips)
-    return _batch(clips, settings, (arguments.output, arguments.overlay, arguments.ink), arguments.again)
+    return _batch(clips, settings, roots, arguments.again)
 
 
 def _batch(
@@ -80,8 +85,8 @@ def _batch(
     failed = skipped = 0
     for clip, name in tqdm(clips, unit="clip", desc="track", disable=not sys.stderr.isatty()):
         outputs = [
-            root / name.with_suffix(suffix) if root is not None else None
-            for root, suffix in zip(roots, (".csv", ".mp4", ".png"), strict=True)
+            root / name.with_suffix(suffixes[0]) if root is not None else None
+            for root, suffixes in zip(roots, _OUTPUTS.values(), strict=True)
         ]
         if not again:
             outputs = [None if path is not None and _is_newer(path, clip) else path for path in outputs]
@@ -141,15 +146,6 @@ def _clips(paths: list[Path], outputs: Sequence[Path | None]) -> list[tuple[Path
         for found in inside:
             clips.setdefault(found, found.relative_to(path))
     return list(clips.items())
-
-
-def _single_outputs(arguments: argparse.Namespace, clip: Path) -> tuple[Path | None, Path | None, Path | None]:
-    """A single clip's outputs; an output that is a folder gets a file of the clip's name."""
-
-    def place(path: Path | None, suffix: str) -> Path | None:
-        return path / clip.with_suffix(suffix).name if path is not None and path.is_dir() else path
-
-    return place(arguments.output, ".csv"), place(arguments.overlay, ".mp4"), place(arguments.ink, ".png")
 
 
 def _track_one(

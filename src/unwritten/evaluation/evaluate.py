@@ -64,7 +64,7 @@ def evaluate(config: DictConfig) -> list[Score]:
     published = load_published(config.reader)
     if config.answers:
         table, problems = stored_tables(config.answers)
-    elif published and len(published_nodes(config)) == len(config.reader):
+    elif all(node.get("kind") == "published" for node in config.reader.values()):
         table, problems = pd.DataFrame(), Problems()
     else:
         table, problems = read_benchmark(config, run_dir)
@@ -74,7 +74,7 @@ def evaluate(config: DictConfig) -> list[Score]:
             table = with_snapped(table, str(name))
         write_answers(table, run_dir / "answers.parquet")
     scores = [] if table.empty else score_table(table, intervals)
-    printed = [*scores, *(Score(**row, protocol="published", n=None) for row in published)]
+    printed = [*scores, *(Score(**vars(row), protocol="published", n=None) for row in published)]
     write_scores(printed, run_dir / "scores.json")
     print(format_scores(printed))
     if not table.empty:
@@ -90,11 +90,6 @@ def evaluate(config: DictConfig) -> list[Score]:
         first = table["error"].iloc[0] or table["state"].iloc[0]
         raise UnwrittenError(f"{run_dir}: no reader answered anything; the first item says: {first}")
     return printed
-
-
-def published_nodes(config: DictConfig) -> list[str]:
-    """Names of the reader nodes that hold printed tables."""
-    return [str(name) for name, node in config.reader.items() if node.get("kind") == "published"]
 
 
 def read_benchmark(config: DictConfig, run_dir: Path) -> tuple[pd.DataFrame, Problems]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig, OmegaConf
 
 from unwritten.config import settings_from
 from unwritten.errors import UsageError
 from unwritten.readers.base import Reader
+
+if TYPE_CHECKING:
+    from unwritten.readers.recorded import PublishedScore
 
 
 def load_reader(node: DictConfig, key: str) -> Sequence[Reader]:
@@ -98,7 +100,7 @@ _LOADERS: dict[str, Callable[[DictConfig, str], Sequence[Reader]]] = {
 }
 
 
-def load_published(nodes: DictConfig) -> list[dict[str, Any]]:
+def load_published(nodes: DictConfig) -> list[PublishedScore]:
     """Rows of the printed tables that the configuration asks for, each once.
 
     Raises:
@@ -106,10 +108,5 @@ def load_published(nodes: DictConfig) -> list[dict[str, Any]]:
     """
     from unwritten.readers.recorded import published_scores
 
-    rows: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for node in nodes.values():
-        if node.get("kind") == "published":
-            for score in published_scores(list(node.get("readers") or [])):
-                row = asdict(score)
-                rows[tuple(row.values())] = row
-    return list(rows.values())
+    asked = [node for node in nodes.values() if node.get("kind") == "published"]
+    return list(dict.fromkeys(score for node in asked for score in published_scores(list(node.get("readers") or []))))
