@@ -8,11 +8,13 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from unwritten import cli
 from unwritten.benchmark import find_clips
@@ -255,6 +257,19 @@ def test_names_that_lead_out_of_the_folder_or_are_hidden_are_refused(web: Web, t
     with pytest.raises(UnwrittenError, match="hidden or leads out"):
         fetch_files([RemoteFile(name, web.address, 1, "00")], folder)
     assert _left(tmp_path) == []
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text("ab./\\:~ \0", min_size=1, max_size=12))
+def test_every_name_that_is_let_through_stays_in_the_folder_and_shows(name: str) -> None:
+    try:
+        refuse_unsafe([name], "list")
+    except UnwrittenError:
+        return
+    for system in (PurePosixPath, PureWindowsPath):
+        path = system(name)
+        assert not path.anchor and path.parts
+        assert not any(part.startswith(".") for part in path.parts)
 
 
 def test_no_network_and_a_file_that_is_gone_are_one_line_each(
