@@ -16,6 +16,7 @@ from unwritten.errors import UnwrittenError
 from unwritten.report.evidence import Evidence, gather
 from unwritten.report.inputs import Results, Run
 from unwritten.report.labels import MODALITY_NAMES, reader_label
+from unwritten.report.sent import Sent, what_was_sent
 from unwritten.scoring.scores import item_scores
 from unwritten.types import MODALITIES, Clip
 from unwritten.wording import counted
@@ -95,7 +96,7 @@ def build_gallery(results: Results, settings: GallerySettings, load: Load) -> Ga
     for key in _progress(chosen):
         rows = joined[joined["item"] == key]
         evidence = gather(*clips[key]) if key in clips else Evidence()
-        items.append(_item(key, rows, evidence, right, places))
+        items.append(_item(key, rows, evidence, clips[key][0] if key in clips else None, right, places))
     return Gallery(items, readers, joined["item"].nunique(), notes)
 
 
@@ -125,12 +126,15 @@ def _item(
     key: str,
     rows: pd.DataFrame,
     evidence: Evidence,
+    clip: Clip | None,
     right: Mapping[tuple[str, str, str], float],
     places: Mapping[tuple[str, str], int],
 ) -> dict[str, Any]:
     first = rows.iloc[0]
     answers = []
+    sent: dict[Sent, int] = {}  # several models may be sent the same
     for row in rows.itertuples(index=False):
+        own = what_was_sent(clip, row.modality, json.loads(row.details or "{}").get("sent") or {})
         ola = right.get((key, row.reader, row.modality))
         answers.append(
             {
@@ -141,6 +145,7 @@ def _item(
                 "error": row.error,
                 "ola": None if ola is None else round(float(ola), 3),
                 "top": [[word, round(float(p), 3)] for word, p in row.candidates[:5]],
+                "sent": None if own is None else sent.setdefault(own, len(sent)),
             }
         )
     return {
@@ -151,6 +156,7 @@ def _item(
         "source": first["source"],
         "writer": first["writer"],
         "answers": answers,
+        "sent": [asdict(one) for one in sent],
         **asdict(evidence),
     }
 

@@ -103,10 +103,18 @@ if (data) {
       const more = answer.state !== "answered" ? answer.error :
         answer.top.length > 1 ? answer.top.map(([word, p]) => `${word} ${(100 * p).toFixed(0)} %`).join(", ") :
         answer.raw ? `said “${answer.raw.slice(0, 120)}”` : "";
-      return make("tr", {}, make("th", { scope: "row" }, by.label, make("small", {}, by.name)), make("td", {}, said),
+      const row = make("tr", {}, make("th", { scope: "row" }, by.label, make("small", {}, by.name)), make("td", {}, said),
         make("td", { class: `verdict ${is}` }, words[is]), make("td", { class: "top" }, more));
+      if (item.sent.length) {
+        const sent = item.sent[answer.sent], cell = make("td", { class: "sent" });
+        if (sent?.frames) cell.append(make("img", { src: sent.frames, alt: "Frames that the model was sent, in order" }));
+        if (sent) cell.append(make("small", {}, sent.text));
+        row.append(cell);
+      }
+      return row;
     });
-    const head = make("tr", {}, ...["reader", "answer", "", "candidates"].map(name => make("th", { scope: "col" }, name)));
+    const names = ["reader", "answer", "", "candidates", ...(item.sent.length ? ["what it was sent"] : [])];
+    const head = make("tr", {}, ...names.map(name => make("th", { scope: "col" }, name)));
     article.append(make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Answers to this item" },
       make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows))));
   };
