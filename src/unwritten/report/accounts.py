@@ -25,8 +25,9 @@ def scoreboard(results: Results) -> str:
         rows = [_scored(results, row, row["ola"] == best[row["modality"]]) for row in totals]
         served = any(row.get("served_model") for row in totals)
         if served:
-            rows = [[*cells, row.get("served_model") or NONE] for cells, row in zip(rows, totals, strict=True)]
-        names = (*headings, "model that answered") if served else headings
+            models = [Cell(row.get("served_model") or NONE) for row in totals]
+            rows = [[cells[0], model, *cells[1:]] for cells, model in zip(rows, models, strict=True)]
+        names = (headings[0], "model that answered", *headings[1:]) if served else headings
         shown = table(f"Scores on {benchmark}; the best of each modality in bold", names, rows, sortable=True)
         shared = sorted({row["given"] for row in totals if row.get("given")})
         if shared:

@@ -43,7 +43,8 @@ def what_was_sent(clip: Clip | None, modality: Modality, sent: Mapping[str, Any]
     if sent.get("frames"):
         width, height = sent["size_px"]
         kind = "as a video" if sent.get("pictures") == "video" else "as images"
-        pieces.append(f"{counted(int(sent['frames']), 'frame')} at {float(sent['fps']):.3g} a second, {width}x{height}, {kind}")
+        rate = f"{float(sent['fps']):.3g} a second"
+        pieces.append(f"{counted(int(sent['frames']), 'frame')} at {rate}, {width}x{height}, {kind}")
         if clip is not None:
             try:
                 frames = _strip(clip, modality, sent)
