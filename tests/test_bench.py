@@ -60,7 +60,7 @@ def test_the_bench_prints_one_table_and_writes_json_with_threads_versions_and_me
     result = json.loads(path.read_text())
     assert result["threads"] == 1
     assert {"python", "numpy", "numba", "torch"} <= result["versions"].keys()
-    assert [row["against"] for row in result["rows"]] == ["NumPy, all tracks at once", "NumPy, track by track"]
+    assert [row["against"] for row in result["rows"]] == ["NumPy, all tracks at once"]
     assert all(row["peak_mib"] > 10 for row in result["rows"])
     assert capsys.readouterr().out.strip() == format_rows(result)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unwritten.media import read_audio
-from unwritten.simulation.sound import contact_energy
+from unwritten.simulation.sound_level import contact_energy
 
 RATE_HZ = 16_000
 

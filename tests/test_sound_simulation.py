@@ -13,8 +13,10 @@ from scipy.signal import welch
 
 from unwritten.errors import UsageError
 from unwritten.simulation.motion import MOTION_RATE_HZ, Motion
-from unwritten.simulation.sound import MEASURED, MILD, SEVERITIES, contact_energy, simulate_sound, sound_settings
+from unwritten.simulation.sound import simulate_sound
+from unwritten.simulation.sound_level import contact_energy
 from unwritten.simulation.sound_noise import noise_bank
+from unwritten.simulation.sound_settings import MEASURED, MILD, SEVERITIES, sound_settings
 
 RATE_HZ = 16_000
 # Nothing but the scratch over an even floor: every spread is 0, so that one cause is seen at a time.

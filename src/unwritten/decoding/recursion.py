@@ -56,6 +56,9 @@ def extend(letter: Row, rest: Row, arrival: Row, depth: int, label: Row, blank: 
     for t in range(min(depth, frames + 1)):
         label[t] = blank[t] = through[t] = 0.0
     in_letter, in_blank = 0.0, 0.0
+    # Graves et al. 2006, one letter at a time, p(c, t) being the network's probability of c in frame t:
+    #   label[t + 1] = p(letter, t) (label[t] + arrival[t])
+    #   blank[t + 1] = p(blank, t) (blank[t] + label[t])
     for t in range(depth - 1, frames):
         in_blank = rest[t] * in_blank + rest[t] * in_letter
         in_letter = letter[t] * in_letter + letter[t] * arrival[t]
@@ -100,6 +103,7 @@ def extend_log(letter: Row, rest: Row, arrival: Row, label: Row, blank: Row, thr
 @njit(cache=True, fastmath=_FAST | {"nnan"})
 def meet_log(arrival: Row, tail: Row) -> float:
     """The logarithm of ``meet`` for rows that are logarithms, none of them plus infinity."""
+    # log sum exp: the largest term is taken out first, so that nothing overflows.
     peak = MINUS_INFINITY
     for t in range(len(tail)):
         term = arrival[t] + tail[t]
@@ -152,6 +156,10 @@ def word_masses(
     blank = np.zeros((deepest + 1, frames + 1))
     through = np.zeros((deepest + 1, frames + 1))
 
+    # A path that spells head + tail enters the tail's first letter in exactly one frame t, so the word's mass is the
+    # sum over t of arrival[t] of the head times the mass of the tail from t on. Tails first, by the recursion that
+    # reads time backwards; nodes stand in depth-first order, so one row per depth holds all ancestors of the node at
+    # hand.
     last = np.zeros(deepest + 1, np.int32)  # label of the latest node of each depth
     tails = np.empty((len(tail_node), frames))
     number = 0

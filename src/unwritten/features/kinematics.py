@@ -187,12 +187,15 @@ def _local_cubics(
         if used == 0 or closest > max_gap_s:
             continue
         known[n] = True
+        # Weighted least squares: minimise sum_k w(u_k) |xy_k - sum_p c_p u_k^p|^2 with u = (t_k - t) / reach, as a
+        # local regression does (Cleveland 1979). Fewer than four samples bear a polynomial of lower degree only.
         reach = max(farthest * 1.001, window_s)
         degree = min(3, used - 1)
         normal[:] = 0.0
         for k in range(used):
             i = chosen[k]
-            # Times in units of the reach keep the normal equations well conditioned.
+            # Biweight, nearly 0 at the window's ends, so that samples enter and leave without a step. Times in units of
+            # the reach keep the normal equations well conditioned.
             u = (time_s[i] - t) / reach
             weight = (1.0 - 0.98 * u * u) ** 2
             powers[0] = weight
@@ -204,6 +207,7 @@ def _local_cubics(
                 normal[r, 4] += powers[r] * xy[i, 0]
                 normal[r, 5] += powers[r] * xy[i, 1]
         size = degree + 1
+        # Solve the normal equations by Gaussian elimination with partial pivoting, both coordinates at once.
         for pivot in range(size):
             best = pivot
             for r in range(pivot + 1, size):
@@ -225,6 +229,7 @@ def _local_cubics(
                 for c in range(r + 1, size):
                     value -= normal[r, c] * fits[n, c, axis]
                 fits[n, r, axis] = value / normal[r, r]
+        # From powers of u back to powers of seconds: c_p / reach^p. The p-th derivative at t is p! times that.
         for r in range(1, size):
             scale /= reach
             fits[n, r, 0] *= scale
@@ -272,7 +277,9 @@ def _channels(
 ) -> NDArray[np.float32]:
     count = len(position)
     out = np.zeros((count, 15), dtype=np.float32)
-    # x drifts along the line of writing, so it is given against its own running mean of about a letter's time.
+    # Means from the left and from the right, m' = m + (1 - exp(-dt / tau)) (x - m) with tau = 0.6 s, lag by as much the
+    # one way as the other: their mean does not lag. x drifts along the line of writing, so it is given against its own
+    # running mean of about a letter's time.
     pull = 1.0 - np.exp(-1.0 / (0.6 * rate_hz))
     forward = np.zeros(count)
     backward = np.zeros(count)
@@ -307,8 +314,10 @@ def _channels(
         # The direction fades out at rest instead of turning into the direction of noise.
         dx, dy = vx / (speed + 0.3), vy / (speed + 0.3)
         level = np.log1p(speed)
+        # Acceleration along and across the motion: a.v / |v| and (v x a) / |v|.
         along = dx * acceleration[n, 0] + dy * acceleration[n, 1]
         across = dx * acceleration[n, 1] - dy * acceleration[n, 0]
+        # log1p and arcsinh compress what ranges over decades: linear near 0, logarithmic far out, the sign kept.
         out[n, 0] = dx * level
         out[n, 1] = dy * level
         out[n, 2] = level - 1.0
@@ -316,6 +325,7 @@ def _channels(
         out[n, 4] = np.arcsinh(across / 8.0) * 0.5
         jerk_size = np.sqrt(jerk[n, 0] ** 2 + jerk[n, 1] ** 2)
         out[n, 5] = np.log1p(jerk_size / 100.0) * 0.25
+        # Curvature (v x a) / |v|^3, held finite at rest.
         out[n, 6] = np.arcsinh(across / (speed * speed + 0.5)) * 0.5
         out[n, 7] = dx
         out[n, 8] = dy

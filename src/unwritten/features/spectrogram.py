@@ -157,6 +157,8 @@ def _mel_power(
     padded = torch.nn.functional.pad(signal, (before, after))
     frames = padded.unfold(0, n_fft, 1)[starts + before] * window  # [T, n_fft]
     spectrum = torch.fft.rfft(frames)
+    # Parseval: over the window's energy and n_fft, so that white noise of variance s^2 has a power of s^2 / n_fft in
+    # each bin, whatever the window.
     power = (spectrum.real**2 + spectrum.imag**2) / window.square().sum() / n_fft
     mel = mel_scale(power.T).T
     return mel, power[:, 1:].sum(dim=1)

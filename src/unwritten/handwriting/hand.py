@@ -43,6 +43,8 @@ def passage_durations(points: NDArray[np.float64], corner: BoolArray, stop_cost:
         turn = abs(np.arctan2(ax * by - ay * bx, ax * bx + ay * by))
         arc = 0.5 * (np.hypot(ax, ay) + np.hypot(bx, by)) + 1e-9
         slowness[i] = max(turn / arc, FLATTEST) ** (1.0 / 3.0)
+    # Two-thirds power law, v = K c^(-1/3): a path of length ds takes ds c^(1/3) / K. Curvature c at a target is the
+    # angle by which the polygon turns there over the mean length of its two sides.
     durations = np.empty(count - 1)
     for i in range(count - 1):
         length = np.hypot(points[i + 1, 0] - points[i, 0], points[i + 1, 1] - points[i, 1])
@@ -61,6 +63,12 @@ def minimum_jerk(
     target to the next.
     """
     count = len(points)
+    # Position, speed v and acceleration a at both its ends make a segment's quintic. With d its step and h its
+    # duration, jerk and snap at its end (1; its start is 0) are
+    #   jerk = (60 d - 24 h v0 - 36 h v1 - 3 h^2 a0 + 9 h^2 a1) / h^3,
+    #   snap = (360 d - 168 h v0 - 192 h v1 - 24 h^2 a0 + 36 h^2 a1) / h^4,
+    # and at its start the same read backwards in time. Both agree at a target from either side; at a corner v = 0 takes
+    # the place of the second. The system is block tridiagonal and is solved by elimination (Thomas algorithm).
     # Unknown speed v and acceleration a at every target: A_i u_(i-1) + B_i u_i + C_i u_(i+1) = r_i with u = (v, a).
     upper = np.zeros((count, 2, 2))
     right = np.zeros((count, 2, 2))  # rows: the two equations; columns: x and y
@@ -100,6 +108,7 @@ def minimum_jerk(
             s1 = r[1, axis] - (a10 * q[0, axis] + a11 * q[1, axis])
             right[i, 0, axis] = (m11 * s0 - m01 * s1) / determinant
             right[i, 1, axis] = (m00 * s1 - m10 * s0) / determinant
+    # Back substitution: u_i = right_i - upper_i u_(i+1).
     for i in range(count - 2, 0, -1):
         for row in range(2):
             for axis in range(2):
@@ -122,6 +131,7 @@ def minimum_jerk(
             v0, v1 = right[i, 0, axis] * span, right[i + 1, 0, axis] * span
             a0, a1 = right[i, 1, axis] * span**2, right[i + 1, 1, axis] * span**2
             step = points[i + 1, axis] - points[i, axis]
+            # x(u) = x0 + v0 u + a0 u^2 / 2 + c3 u^3 + c4 u^4 + c5 u^5 for u in [0, 1], v and a in units of the span.
             c3 = 10.0 * step - 6.0 * v0 - 4.0 * v1 - 1.5 * a0 + 0.5 * a1
             c4 = -15.0 * step + 8.0 * v0 + 7.0 * v1 + 1.5 * a0 - a1
             c5 = 6.0 * step - 3.0 * (v0 + v1) - 0.5 * (a0 - a1)
@@ -143,6 +153,7 @@ def power_law_times(positions: NDArray[np.float64], rate_hz: float) -> NDArray[n
         vx = (positions[after, 0] - positions[before, 0]) * rate_hz / max(after - before, 1)
         vy = (positions[after, 1] - positions[before, 1]) * rate_hz / max(after - before, 1)
         speed = np.hypot(vx, vy)
+        # Curvature |v x a| / |v|^3 of the path as it is, by central differences; 1e-6 keeps it finite at rest.
         curvature = 0.0
         if before < i < after:
             ax = (positions[after, 0] - 2 * positions[i, 0] + positions[before, 0]) * rate_hz**2
@@ -157,6 +168,7 @@ def power_law_times(positions: NDArray[np.float64], rate_hz: float) -> NDArray[n
     excess -= excess.mean()
     times_s = np.zeros(count)
     for i in range(1, count):
+        # Half of the way, in logarithms, from the speed that is to the speed that the law asks for.
         slower = POWER_LAW_SHARE * 0.5 * (excess[i] + excess[i - 1])
         times_s[i] = times_s[i - 1] + np.exp(min(max(slower, -0.7), 1.2)) / rate_hz
     return times_s

@@ -6,6 +6,7 @@ T is the number of video frames, N the number of samples of the motion.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -76,6 +77,50 @@ _WIDTH_PX, _HEIGHT_PX = 270.0, 480.0
 _WRITING_RAD = float(np.arctan2(-0.94, -0.34))  # the camera looks from across the table, as in the benchmark
 
 
+class _Scene(NamedTuple):
+    """What is filmed, by which camera, and the chance that errors are made of.
+
+    Attributes:
+        xy_mm: ``[N, 2]`` the motion, ``MOTION_RATE_HZ`` samples a second.
+        shot: ``[N]``.
+        time_s: ``[T]`` when each frame is taken.
+        to_picture: ``[S, 2, 2]`` for each shot, from the writer's millimetres (y up) to pixels (y down).
+        perspective: ``[2]`` relative change of scale per millimetre to the right and upwards.
+        normal, uniform: ``[T, 4]`` random numbers.
+    """
+
+    xy_mm: NDArray[np.float64]
+    shot: NDArray[np.int64]
+    time_s: NDArray[np.float64]
+    to_picture: NDArray[np.float64]
+    perspective: NDArray[np.float64]
+    normal: NDArray[np.float64]
+    uniform: NDArray[np.float64]
+
+
+class _Errors(NamedTuple):
+    """The tracker's errors in one clip, per frame where ``CameraSettings`` has them per second.
+
+    Attributes:
+        jitter_px: white error.
+        wander_px, wander_keep: size of the slow error, and its correlation from one frame to the next.
+        blur_s: standard deviation of the Gaussian over time.
+        gap_probability, gap_frames: of a gap to begin in a frame, and its mean length.
+        black_probability: of black frames at a join.
+        jump_probability, jump_px: of a jump to begin in a frame, and its largest size.
+    """
+
+    jitter_px: float = 0.0
+    wander_px: float = 0.0
+    wander_keep: float = 0.0
+    blur_s: float = 0.0
+    gap_probability: float = 0.0
+    gap_frames: float = 0.0
+    black_probability: float = 0.0
+    jump_probability: float = 0.0
+    jump_px: float = 0.0
+
+
 def film(motion: Motion, letter_height_mm: float, settings: CameraSettings, rng: np.random.Generator) -> Track:
     """Film a motion and track its tip, with the errors of both.
 
@@ -125,27 +170,27 @@ def _film_and_truth(
     jitter = settings.jitter_px * np.exp(rng.normal(0.0, 0.5))
     wander = settings.wander_px * np.exp(rng.normal(0.0, 0.5))
     time_s = np.arange(max(2, int(motion.duration_s * rate_hz))) / rate_hz
-    scene = (
-        np.ascontiguousarray(motion.xy_mm, dtype=np.float64),
-        np.ascontiguousarray(motion.shot, dtype=np.int64),
-        time_s,
-        matrices,
-        perspective,
-        rng.normal(size=(len(time_s), 4)),
-        rng.random((len(time_s), 4)),
+    scene = _Scene(
+        xy_mm=np.ascontiguousarray(motion.xy_mm, dtype=np.float64),
+        shot=np.ascontiguousarray(motion.shot, dtype=np.int64),
+        time_s=time_s,
+        to_picture=matrices,
+        perspective=perspective,
+        normal=rng.normal(size=(len(time_s), 4)),
+        uniform=rng.random((len(time_s), 4)),
     )
-    xy, visible, shot = _film(
-        *scene,
-        jitter,
-        wander,
-        float(np.exp(-1.0 / (rate_hz * settings.wander_s))),
-        settings.blur_s,
-        settings.dropout_rate_hz / rate_hz,
-        settings.dropout_s * rate_hz,
-        settings.black_probability,
-        settings.jump_rate_hz / rate_hz,
-        settings.jump_px,
+    errors = _Errors(
+        jitter_px=float(jitter),
+        wander_px=float(wander),
+        wander_keep=float(np.exp(-1.0 / (rate_hz * settings.wander_s))),
+        blur_s=float(settings.blur_s),
+        gap_probability=settings.dropout_rate_hz / rate_hz,
+        gap_frames=settings.dropout_s * rate_hz,
+        black_probability=float(settings.black_probability),
+        jump_probability=settings.jump_rate_hz / rate_hz,
+        jump_px=float(settings.jump_px),
     )
+    xy, visible, shot = _film(scene, errors)
     centre_px = np.array([_WIDTH_PX / 2, _HEIGHT_PX / 2])
     shaft_rad = direction_rad + np.deg2rad(120.0)
     track = Track(
@@ -161,7 +206,7 @@ def _film_and_truth(
     )
     if not with_truth:
         return track, None
-    exact, pictured, _ = _film(*scene, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, settings.black_probability, 0.0, 0.0)
+    exact, pictured, _ = _film(scene, _Errors(black_probability=errors.black_probability))
     seen = np.flatnonzero(pictured)
     at = np.clip((time_s * MOTION_RATE_HZ + 0.5).astype(np.int64), 0, len(motion) - 1)
     return track, Truth(frame=seen, tip_px=exact[seen] + centre_px, shot=shot, contact=motion.pen_down[at])
@@ -213,87 +258,82 @@ def _close_gaps(down, shot, shortest):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _film(  # type: ignore[no-untyped-def]
-    xy,
-    shot,
-    time_s,
-    matrices,
-    perspective,
-    normal,
-    uniform,
-    jitter,
-    wander,
-    keep,
-    blur_s,
-    drop_p,
-    drop_frames,
-    black_p,
-    jump_p,
-    jump_px,
-):
-    count, n = len(time_s), len(xy)
+def _film(scene, errors):  # type: ignore[no-untyped-def]
+    """Tip ``[T, 2]`` in pixels from the picture's middle, visible ``[T]`` and shot ``[T]``."""
+    xy, shot, normal, uniform = scene.xy_mm, scene.shot, scene.normal, scene.uniform
+    count, n, shots = len(scene.time_s), len(xy), len(scene.to_picture)
     out = np.zeros((count, 2))
     visible = np.ones(count, dtype=np.bool_)
     number = np.zeros(count, dtype=np.int64)
-    centre = np.zeros((len(matrices), 2))
-    weight = np.zeros(len(matrices))
+    centre = np.zeros((shots, 2))  # sums; each shot is cropped about the middle of its path
+    weight = np.zeros(shots)
     for i in range(n):
         centre[shot[i], 0] += xy[i, 0]
         centre[shot[i], 1] += xy[i, 1]
         weight[shot[i]] += 1.0
-    reach = max(1, int(2.0 * blur_s * 200.0))
-    wx, wy = 0.0, 0.0
-    gap, jump = 0, 0
-    jx, jy = 0.0, 0.0
+    wander_x, wander_y = 0.0, 0.0
+    gap, jump = 0, 0  # frames of each that are still to come
+    jump_x, jump_y = 0.0, 0.0
+    keep = errors.wander_keep
     fresh = np.sqrt(1.0 - keep * keep)
     for f in range(count):
-        i = min(n - 1, int(time_s[f] * 200.0 + 0.5))
+        i = min(n - 1, int(scene.time_s[f] * MOTION_RATE_HZ + 0.5))
         s = shot[i]
         number[f] = s
-        sx, sy, total = 0.0, 0.0, 0.0
-        for k in range(-reach, reach + 1):
-            j = i + k
-            if j < 0 or j >= n or shot[j] != s:
-                continue
-            w = np.exp(-0.5 * (k / (200.0 * blur_s)) ** 2) if blur_s > 0 else (1.0 if k == 0 else 0.0)
-            sx += w * xy[j, 0]
-            sy += w * xy[j, 1]
-            total += w
-        px = sx / total - centre[s, 0] / weight[s]
-        py = sy / total - centre[s, 1] / weight[s]
-        zoom = 1.0 + perspective[0] * px + perspective[1] * py
+        x, y = _blurred(xy, shot, i, errors.blur_s)
+        x -= centre[s, 0] / weight[s]
+        y -= centre[s, 1] / weight[s]
+        # Perspective, z0 / z = 1 + p . x to first order: what lies nearer to the camera is larger. The bounds keep far
+        # points of a strongly tilted page from being folded over.
+        zoom = 1.0 + scene.perspective[0] * x + scene.perspective[1] * y
         zoom = min(max(zoom, 0.6), 1.6)
-        px, py = px * zoom, py * zoom
-        new_shot = f == 0 or number[f - 1] != s
-        if new_shot:
-            wx, wy = normal[f, 2], normal[f, 3]
+        x, y = x * zoom, y * zoom
+        if f == 0 or number[f - 1] != s:
+            # A tracker that is started anew has a new slow error, and no gap or jump that goes on.
+            wander_x, wander_y = normal[f, 2], normal[f, 3]
             jump, gap = 0, 0
-            if f > 0 and uniform[f, 3] < black_p:
+            if f > 0 and uniform[f, 3] < errors.black_probability:
                 # Black frames belong to the shot before the join.
                 for b in range(1, 1 + int(1 + 4 * uniform[f, 2])):
                     if f - b >= 0:
                         visible[f - b] = False
         else:
-            wx = keep * wx + fresh * normal[f, 2]
-            wy = keep * wy + fresh * normal[f, 3]
+            # First-order autoregression of unit variance: w' = k w + sqrt(1 - k^2) e.
+            wander_x = keep * wander_x + fresh * normal[f, 2]
+            wander_y = keep * wander_y + fresh * normal[f, 3]
         if gap > 0:
             gap -= 1
             visible[f] = False
-        elif uniform[f, 0] < drop_p:
-            gap = int(-drop_frames * np.log(max(uniform[f, 2], 1e-9)))
+        elif uniform[f, 0] < errors.gap_probability:
+            # Lengths of gaps are exponential: -mean ln u, the inverse of their distribution.
+            gap = int(-errors.gap_frames * np.log(max(uniform[f, 2], 1e-9)))
             visible[f] = False
         if jump > 0:
             jump -= 1
-        elif uniform[f, 1] < jump_p:
+        elif uniform[f, 1] < errors.jump_probability:
             jump = 1 + int(4 * uniform[f, 2])
-            jx = jump_px * (uniform[f, 3] - 0.5) * 2.0
-            jy = jump_px * (uniform[f, 2] - 0.5) * 2.0
-        out[f, 0] = matrices[s, 0, 0] * px + matrices[s, 0, 1] * py + jitter * normal[f, 0] + wander * wx
-        out[f, 1] = matrices[s, 1, 0] * px + matrices[s, 1, 1] * py + jitter * normal[f, 1] + wander * wy
+            jump_x = errors.jump_px * (uniform[f, 3] - 0.5) * 2.0
+            jump_y = errors.jump_px * (uniform[f, 2] - 0.5) * 2.0
+        m = scene.to_picture[s]
+        out[f, 0] = m[0, 0] * x + m[0, 1] * y + errors.jitter_px * normal[f, 0] + errors.wander_px * wander_x
+        out[f, 1] = m[1, 0] * x + m[1, 1] * y + errors.jitter_px * normal[f, 1] + errors.wander_px * wander_y
         if jump > 0:
-            out[f, 0] += jx
-            out[f, 1] += jy
+            out[f, 0] += jump_x
+            out[f, 1] += jump_y
     return out, visible, number
 
 
-assert MOTION_RATE_HZ == 200.0  # the kernel's grid
+@numba.njit(cache=True, nogil=True)
+def _blurred(xy, shot, i, blur_s):  # type: ignore[no-untyped-def]
+    """Gaussian mean over time of the path around sample i, cut off at two standard deviations and at cuts."""
+    reach = max(1, int(2.0 * blur_s * MOTION_RATE_HZ))
+    x, y, total = 0.0, 0.0, 0.0
+    for k in range(-reach, reach + 1):
+        j = i + k
+        if j < 0 or j >= len(xy) or shot[j] != shot[i]:
+            continue
+        w = np.exp(-0.5 * (k / (MOTION_RATE_HZ * blur_s)) ** 2) if blur_s > 0 else (1.0 if k == 0 else 0.0)
+        x += w * xy[j, 0]
+        y += w * xy[j, 1]
+        total += w
+    return x / total, y / total

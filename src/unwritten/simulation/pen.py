@@ -8,7 +8,8 @@ at the ends of strokes, and begins and ends in the air. N is the number of sampl
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from collections import namedtuple
+from dataclasses import astuple, dataclass, fields
 
 import numba
 import numpy as np
@@ -58,6 +59,10 @@ class PenSettings:
     hop_reach: float = 0.10
 
 
+# ``PenSettings`` as the kernel takes them: numba knows named tuples of floats, not dataclasses.
+_Habits = namedtuple("_Habits", [field.name for field in fields(PenSettings)])  # type: ignore[misc]
+
+
 def perform(
     xy_mm: FloatArray,
     pen_down: BoolArray,
@@ -87,9 +92,13 @@ def perform(
         float(step_s),
         int(n_letters),
         float(height_mm),
-        np.array(astuple(settings), dtype=np.float64),
+        _Habits(*(float(value) for value in astuple(settings))),
         int(seed) & 0x7FFFFFFF,
     )
+
+
+# The kernels below lay knots [K, 4] of time, x, y and contact, with straight motion between; ``count`` of them
+# are laid. Each function gives the new count and what it moved on: the time, and the place where the pen is.
 
 
 @numba.njit(cache=True, nogil=True)
@@ -105,20 +114,16 @@ def _append(knots, count, t, x, y, down):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def _travel(knots, count, t, x0, y0, x1, y1, seconds, bow):  # type: ignore[no-untyped-def]
-    """Minimum-jerk travel through the air (Flash and Hogan 1985) with a sideways bow; returns count and time."""
+    """Travel through the air with a sideways bow; returns count and time."""
     steps = max(3, int(seconds / 0.012))
     for k in range(1, steps + 1):
         u = k / steps
+        # Minimum jerk from rest to rest (Flash and Hogan 1985): s = 10 u^3 - 15 u^4 + 6 u^5.
         s = u * u * u * (10.0 - 15.0 * u + 6.0 * u * u)
         side = bow * np.sin(np.pi * s)
-        count = _append(
-            knots,
-            count,
-            t + u * seconds,
-            x0 + s * (x1 - x0) - side * (y1 - y0),
-            y0 + s * (y1 - y0) + side * (x1 - x0),
-            0.0,
-        )
+        x = x0 + s * (x1 - x0) - side * (y1 - y0)
+        y = y0 + s * (y1 - y0) + side * (x1 - x0)
+        count = _append(knots, count, t + u * seconds, x, y, 0.0)
     return count, t + seconds
 
 
@@ -134,51 +139,76 @@ def _rest(knots, count, t, x, y, seconds, drift, down):  # type: ignore[no-untyp
 
 
 @numba.njit(cache=True, nogil=True)
+def _pause(knots, count, t, x, y, mean_s, habit, drift, down):  # type: ignore[no-untyped-def]
+    """A rest of exponential length, as this hand rests: ``habit`` times ``mean_s`` on average."""
+    return _rest(knots, count, t, x, y, np.random.exponential(mean_s) * habit + 0.01, drift, down)
+
+
+@numba.njit(cache=True, nogil=True)
+def _hover_from(x, y, height, hover_reach):  # type: ignore[no-untyped-def]
+    """A place to hover at, in any direction from x and y."""
+    reach = height * np.random.exponential(hover_reach)
+    angle = np.random.uniform(0.0, 2.0 * np.pi)
+    return x + reach * np.cos(angle), y + reach * np.sin(angle)
+
+
+@numba.njit(cache=True, nogil=True)
+def _hover_time(hover_s):  # type: ignore[no-untyped-def]
+    return min(max(np.random.exponential(hover_s), 0.08), 1.3)
+
+
+@numba.njit(cache=True, nogil=True)
+def _distance(xy, i, j):  # type: ignore[no-untyped-def]
+    return np.sqrt((xy[j, 0] - xy[i, 0]) ** 2 + (xy[j, 1] - xy[i, 1]) ** 2)
+
+
+@numba.njit(cache=True, nogil=True)
+def _is_corner(xy, down, i, reach2):  # type: ignore[no-untyped-def]
+    """Whether the path turns by some 84 degrees or more (cosine below 0.1) at sample i.
+
+    The turn is between a piece of path before and one after, each long enough to rise over the tablet's noise:
+    ``reach2`` is the square of that length.
+    """
+    x, y = xy[i, 0], xy[i, 1]
+    a, b = i, i
+    while a > 0 and down[a - 1] and (x - xy[a, 0]) ** 2 + (y - xy[a, 1]) ** 2 < reach2:
+        a -= 1
+    while b < len(xy) - 1 and down[b + 1] and (x - xy[b, 0]) ** 2 + (y - xy[b, 1]) ** 2 < reach2:
+        b += 1
+    ax, ay = x - xy[a, 0], y - xy[a, 1]
+    bx, by = xy[b, 0] - x, xy[b, 1] - y
+    na, nb = ax * ax + ay * ay, bx * bx + by * by
+    return na >= reach2 and nb >= reach2 and ax * bx + ay * by < 0.1 * np.sqrt(na * nb)
+
+
+@numba.njit(cache=True, nogil=True)
 def _perform(xy, down, step_s, n_letters, height, p, seed):  # type: ignore[no-untyped-def]
     np.random.seed(seed)
-    (
-        letter_s,
-        letter_spread,
-        floor,
-        ceiling,
-        rest_p,
-        corner_p,
-        rest_s,
-        travel_s,
-        hover_p,
-        hover_s,
-        hover_reach,
-        still_s,
-        hop_p,
-        hop_reach,
-    ) = p
     n = len(xy)
     knots = np.empty((3 * n + 4000, 4))
     count = 0
     t = 0.0
-    wanted = letter_s * n_letters * np.exp(np.random.normal(0.0, letter_spread))
-    stretch = min(max(wanted / max(n * step_s, 0.05), floor), ceiling)
+    # The tablet's own time is stretched as a whole, so that speed goes on following curvature as the hand had it.
+    wanted = p.letter_s * n_letters * np.exp(np.random.normal(0.0, p.letter_spread))
+    stretch = min(max(wanted / max(n * step_s, 0.05), p.pace_floor), p.pace_ceiling)
     step = step_s * stretch
     habit = np.exp(np.random.normal(-0.1, 0.35))  # one hand rests long everywhere, another nowhere
+    drift = 0.01 * height  # of a rest, millimetres
     x, y = xy[0, 0], xy[0, 1]
-    still_before = np.random.exponential(still_s) if np.random.random() < 0.6 else 0.0
-    if np.random.random() < hover_p:
-        reach = height * np.random.exponential(hover_reach)
-        angle = np.random.uniform(0.0, 2.0 * np.pi)
-        x0, y0 = x + reach * np.cos(angle), y + reach * np.sin(angle)
+    still_before = np.random.exponential(p.still_s) if np.random.random() < 0.6 else 0.0
+    if np.random.random() < p.hover_probability:
+        x0, y0 = _hover_from(x, y, height, p.hover_reach)
         count = _append(knots, count, t, x0, y0, 0.0)
         if still_before > 0.02:
             count, t, x0, y0 = _rest(knots, count, t, x0, y0, still_before, 0.03 * height, 0.0)
-        seconds = min(max(np.random.exponential(hover_s), 0.08), 1.3)
+        seconds = _hover_time(p.hover_s)
         count, t = _travel(knots, count, t, x0, y0, x, y, seconds, np.random.normal(0.0, 0.3))
-        if np.random.random() < rest_p:
-            count, t, x0, y0 = _rest(
-                knots, count, t, x, y, np.random.exponential(rest_s) * habit + 0.01, 0.01 * height, 0.0
-            )
+        if np.random.random() < p.rest_probability:
+            count, t, x0, y0 = _pause(knots, count, t, x, y, p.rest_s, habit, drift, 0.0)
     elif still_before > 0.02:
         count = _append(knots, count, t, x, y, 1.0)
-        count, t, x0, y0 = _rest(knots, count, t, x, y, still_before, 0.01 * height, 1.0)
-    corner_reach = (0.12 * height) ** 2
+        count, t, x0, y0 = _rest(knots, count, t, x, y, still_before, drift, 1.0)
+    corner_reach2 = (0.12 * height) ** 2
     since_rest = 0.0
     hop_x, hop_y = 0.0, 0.0
     # The pace wanders slowly: nobody writes with a metronome.
@@ -187,116 +217,80 @@ def _perform(xy, down, step_s, n_letters, height, p, seed):  # type: ignore[no-u
         qx, qy = xy[i, 0], xy[i, 1]
         if hop_x != 0.0 or hop_y != 0.0:
             # Half a letter's height further on the hand is back where it would have been.
-            step_length = np.sqrt((qx - xy[i - 1, 0]) ** 2 + (qy - xy[i - 1, 1]) ** 2)
-            kept = max(0.0, 1.0 - step_length / (0.25 * height))
+            kept = max(0.0, 1.0 - _distance(xy, i - 1, i) / (0.25 * height))
             hop_x, hop_y = hop_x * kept, hop_y * kept
         px, py = qx + hop_x, qy + hop_y
         if i > 0:
-            last_x, last_y = xy[i - 1, 0], xy[i - 1, 1]
             lifted = down[i] and not down[i - 1]
-            gap = np.sqrt((qx - last_x) ** 2 + (qy - last_y) ** 2)
+            gap = _distance(xy, i - 1, i)
             # A lift that the tablet left out is a step far longer than the steps on either side of it: strokes end and
             # begin slowly, while a quick stroke has long steps throughout.
-            before = np.sqrt((last_x - xy[i - 2, 0]) ** 2 + (last_y - xy[i - 2, 1]) ** 2) if i > 1 else 0.0
-            after = np.sqrt((xy[i + 1, 0] - qx) ** 2 + (xy[i + 1, 1] - qy) ** 2) if i + 1 < n else 0.0
+            before = _distance(xy, i - 2, i - 1) if i > 1 else 0.0
+            after = _distance(xy, i, i + 1) if i + 1 < n else 0.0
             jumped = down[i] and down[i - 1] and gap > 0.08 * height and gap > 3.0 * max(before, after)
             wander = 0.95 * wander + 0.3 * np.random.normal(0.0, 0.15)
             local = step * np.exp(wander)
             if (jumped or lifted) and gap > 0.02 * height and (jumped or gap > 0.25 * height):
                 # Travel that the tablet did not record.
-                if np.random.random() < rest_p:
-                    count, t, x, y = _rest(
-                        knots, count, t, x, y, np.random.exponential(rest_s) * habit + 0.01, 0.01 * height, 1.0
-                    )
-                seconds = travel_s * np.exp(np.random.normal(0.0, 0.35)) * (0.6 + 0.4 * min(gap / height, 2.0))
+                if np.random.random() < p.rest_probability:
+                    count, t, x, y = _pause(knots, count, t, x, y, p.rest_s, habit, drift, 1.0)
+                seconds = p.travel_s * np.exp(np.random.normal(0.0, 0.35)) * (0.6 + 0.4 * min(gap / height, 2.0))
                 count, t = _travel(knots, count, t, x, y, px, py, max(seconds, 0.08), np.random.normal(0.0, 0.25))
-                if np.random.random() < rest_p:
-                    count, t, ax, ay = _rest(
-                        knots, count, t, px, py, np.random.exponential(rest_s) * habit + 0.01, 0.01 * height, 0.0
-                    )
+                if np.random.random() < p.rest_probability:
+                    count, t, x0, y0 = _pause(knots, count, t, px, py, p.rest_s, habit, drift, 0.0)
                 since_rest = 0.0
             else:
                 # Travel is stretched less than writing: nobody draws in the air.
                 t += local if down[i] else local * (0.35 + 0.65 / max(stretch, 1.0))
                 since_rest += local
-                if down[i] and since_rest > 0.15:
-                    # The turn between a piece of path before and one after, each long enough to rise over the noise.
-                    a, b = i, i
-                    while a > 0 and down[a - 1] and (qx - xy[a, 0]) ** 2 + (qy - xy[a, 1]) ** 2 < corner_reach:
-                        a -= 1
-                    while b < n - 1 and down[b + 1] and (qx - xy[b, 0]) ** 2 + (qy - xy[b, 1]) ** 2 < corner_reach:
-                        b += 1
-                    ax, ay = qx - xy[a, 0], qy - xy[a, 1]
-                    bx, by = xy[b, 0] - qx, xy[b, 1] - qy
-                    na, nb = ax * ax + ay * ay, bx * bx + by * by
-                    if na >= corner_reach and nb >= corner_reach and ax * bx + ay * by < 0.1 * np.sqrt(na * nb):
-                        since_rest = 0.0
-                        if n_letters == 1 and np.random.random() < hop_p:
-                            count = _append(knots, count, t, px, py, 1.0)
-                            hop_x += np.random.normal(0.0, hop_reach * height)
-                            hop_y += np.random.normal(0.5 * hop_reach * height, hop_reach * height)
-                            seconds = travel_s * np.exp(np.random.normal(-0.3, 0.35))
-                            count, t = _travel(
-                                knots, count, t, px, py, qx + hop_x, qy + hop_y, seconds, np.random.normal(0.0, 0.4)
-                            )
-                            px, py = qx + hop_x, qy + hop_y
-                            if np.random.random() < rest_p:
-                                count, t, ax, ay = _rest(
-                                    knots,
-                                    count,
-                                    t,
-                                    px,
-                                    py,
-                                    np.random.exponential(rest_s) * habit + 0.01,
-                                    0.01 * height,
-                                    0.0,
-                                )
-                        elif np.random.random() < corner_p:
-                            count = _append(knots, count, t, px, py, 1.0)
-                            count, t, ax, ay = _rest(
-                                knots,
-                                count,
-                                t,
-                                px,
-                                py,
-                                np.random.exponential(rest_s) * habit + 0.01,
-                                0.01 * height,
-                                1.0,
-                            )
-                            t += local
+                if down[i] and since_rest > 0.15 and _is_corner(xy, down, i, corner_reach2):
+                    since_rest = 0.0
+                    if n_letters == 1 and np.random.random() < p.hop_probability:
+                        count = _append(knots, count, t, px, py, 1.0)
+                        hop_x += np.random.normal(0.0, p.hop_reach * height)
+                        hop_y += np.random.normal(0.5 * p.hop_reach * height, p.hop_reach * height)
+                        seconds = p.travel_s * np.exp(np.random.normal(-0.3, 0.35))
+                        bow = np.random.normal(0.0, 0.4)
+                        count, t = _travel(knots, count, t, px, py, qx + hop_x, qy + hop_y, seconds, bow)
+                        px, py = qx + hop_x, qy + hop_y
+                        if np.random.random() < p.rest_probability:
+                            count, t, x0, y0 = _pause(knots, count, t, px, py, p.rest_s, habit, drift, 0.0)
+                    elif np.random.random() < p.corner_probability:
+                        count = _append(knots, count, t, px, py, 1.0)
+                        count, t, x0, y0 = _pause(knots, count, t, px, py, p.rest_s, habit, drift, 1.0)
+                        t += local
         count = _append(knots, count, t, px, py, 1.0 if down[i] else 0.0)
         x, y = px, py
-    if np.random.random() < rest_p:
-        count, t, x, y = _rest(
-            knots, count, t, x, y, np.random.exponential(2.0 * rest_s) * habit + 0.01, 0.015 * height, 1.0
-        )
-    if np.random.random() < hover_p:
+    if np.random.random() < p.rest_probability:
+        count, t, x, y = _pause(knots, count, t, x, y, 2.0 * p.rest_s, habit, 0.015 * height, 1.0)
+    if np.random.random() < p.hover_probability:
         legs = 1 + int(np.random.random() < 0.35)
         for _ in range(legs):
-            reach = height * np.random.exponential(hover_reach)
-            angle = np.random.uniform(0.0, 2.0 * np.pi)
-            x1, y1 = x + reach * np.cos(angle), y + reach * np.sin(angle)
-            seconds = min(max(np.random.exponential(hover_s), 0.08), 1.3)
+            x1, y1 = _hover_from(x, y, height, p.hover_reach)
+            seconds = _hover_time(p.hover_s)
             count, t = _travel(knots, count, t, x, y, x1, y1, seconds, np.random.normal(0.0, 0.4))
             x, y = x1, y1
     if np.random.random() < 0.6:
-        count, t, x, y = _rest(knots, count, t, x, y, np.random.exponential(2.0 * still_s) + 0.01, 0.03 * height, 0.0)
+        count, t, x, y = _pause(knots, count, t, x, y, 2.0 * p.still_s, 1.0, 0.03 * height, 0.0)
     # Recordings are cut tightly by some hands: the camera stops in the middle of the last hover.
-    samples = max(2, int(t * 200.0) + 1)
+    return _sampled(knots[:count], t)
+
+
+@numba.njit(cache=True, nogil=True)
+def _sampled(knots, end_s):  # type: ignore[no-untyped-def]
+    """Position ``[M, 2]`` and contact ``[M]`` at ``MOTION_RATE_HZ``, straight between the knots."""
+    samples = max(2, int(end_s * MOTION_RATE_HZ) + 1)
     out = np.empty((samples, 2))
     contact = np.empty(samples, dtype=np.bool_)
     k = 0
     for i in range(samples):
-        now = i / 200.0
-        while k + 1 < count and knots[k + 1, 0] <= now:
+        now = i / MOTION_RATE_HZ
+        while k + 1 < len(knots) and knots[k + 1, 0] <= now:
             k += 1
-        j = min(k + 1, count - 1)
+        j = min(k + 1, len(knots) - 1)
         span = knots[j, 0] - knots[k, 0]
         u = min(max((now - knots[k, 0]) / span, 0.0), 1.0) if span > 1e-9 else 0.0
         out[i, 0] = knots[k, 1] + u * (knots[j, 1] - knots[k, 1])
         out[i, 1] = knots[k, 2] + u * (knots[j, 2] - knots[k, 2])
         contact[i] = (knots[j, 3] if u > 0.0 else knots[k, 3]) > 0.5
     return out, contact
-
-
-assert MOTION_RATE_HZ == 200.0  # the kernel's grid

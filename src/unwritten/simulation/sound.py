@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unwritten.simulation.motion import MOTION_RATE_HZ, Motion
-from unwritten.simulation.sound_level import contact_energy
 from unwritten.simulation.sound_noise import (
     NoiseBank,
+    Scratch,
+    Surroundings,
     add_ringing,
     band_gains,
     drift,
@@ -32,18 +33,7 @@ from unwritten.simulation.sound_recording import (
     gain_power,
     mute_joins,
 )
-from unwritten.simulation.sound_settings import HARSH, MEASURED, MILD, SEVERITIES, SoundSettings, sound_settings
-
-__all__ = [
-    "HARSH",
-    "MEASURED",
-    "MILD",
-    "SEVERITIES",
-    "SoundSettings",
-    "contact_energy",
-    "simulate_sound",
-    "sound_settings",
-]
+from unwritten.simulation.sound_settings import SoundSettings
 
 _Array = NDArray[np.float64]
 
@@ -154,27 +144,31 @@ def _gains(
     angle, offset = rng.uniform(0, 2 * np.pi), rng.uniform(0, texture.shape[1], 2)
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]) * (4.0 / settings.texture_mm)
     rumble_db = settings.rumble_sd_db * drift(rng.standard_normal(steps), np.exp(-1 / (MOTION_RATE_HZ * 0.15)))
+    # Rumble fades out over the decade from 100 Hz to 1 kHz.
     rumble_weight = np.clip(1 - np.log10(np.maximum(bank.centre_hz, 100.0) / 100), 0, 1)
+    # The reverberation time is that of a fall by 60 dB in power, 10^-6.
     room_keep = 10 ** (-6 / (rng.uniform(*settings.room_s) * MOTION_RATE_HZ))
-    return band_gains(
-        recording.floor_db,
-        pen.shot,
-        rumble_db,
-        rumble_weight,
-        recording.friction_db,
-        pen.power,
-        np.roll(texture, int(rng.integers(n_bands)), axis=0),
-        pen.place_mm @ turn.T + offset,
-        settings.texture_db,
-        flicker,
-        rng.integers(0, flicker.shape[1], n_bands),
-        settings.flicker_sd_db,
-        extra_db,
-        extra_power,
-        float(room_keep),
-        float(10 ** (rng.uniform(*settings.room_db) / 10)),
-        power_gain,
+    scratch = Scratch(
+        level_db=recording.friction_db,
+        power=pen.power,
+        texture=np.roll(texture, int(rng.integers(n_bands)), axis=0),
+        place=pen.place_mm @ turn.T + offset,
+        texture_db=float(settings.texture_db),
+        flicker=flicker,
+        flicker_start=rng.integers(0, flicker.shape[1], n_bands),
+        flicker_db=float(settings.flicker_sd_db),
     )
+    around = Surroundings(
+        floor_db=recording.floor_db,
+        rumble_db=rumble_db,
+        rumble_weight=rumble_weight,
+        extra_db=extra_db,
+        extra_power=extra_power,
+        room_keep=float(room_keep),
+        room_power=float(10 ** (rng.uniform(*settings.room_db) / 10)),
+        gain_power=power_gain,
+    )
+    return band_gains(pen.shot, scratch, around)
 
 
 def _add_ticks(power: _Array, at: NDArray[np.int64], level_db: _Array, rng: np.random.Generator) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -162,6 +163,7 @@ def add_tones(
             level = amplitude[tone] * gain[step]
             real, imaginary = np.float32(level * np.cos(phase)), np.float32(level * np.sin(phase))
             stretch = sound[first:end]
+            # cos(a + b) = cos a cos b - sin a sin b: two multiplications a sample instead of a cosine.
             for i in range(len(stretch)):
                 stretch[i] += real * cosine[i] - imaginary * sine[i]
 
@@ -188,6 +190,7 @@ def add_ringing(
             if at >= 0:
                 rise = min(1.0, (i + 1) / rise_samples)
                 sound[at] += np.float32(real * rise)
+            # One step of a damped oscillation: times decay * exp(i step_rad), its real part being heard.
             real, imaginary = real * turn_re - imaginary * turn_im, real * turn_im + imaginary * turn_re
 
 
@@ -219,66 +222,80 @@ def drift(innovations: NDArray[np.float64], keep: float) -> NDArray[np.float64]:
     return out
 
 
-@njit(cache=True, fastmath=True)
-def band_gains(
-    floor_db: NDArray[np.float64],
-    shot: NDArray[np.int64],
-    rumble_db: NDArray[np.float64],
-    rumble_weight: NDArray[np.float64],
-    friction_db: NDArray[np.float64],
-    friction_power: NDArray[np.float64],
-    texture: NDArray[np.float32],
-    place: NDArray[np.float64],
-    texture_db: float,
-    flicker: NDArray[np.float32],
-    flicker_start: NDArray[np.int64],
-    flicker_db: float,
-    extra_db: NDArray[np.float64],
-    extra_power: NDArray[np.float64],
-    room_keep: float,
-    room_power: float,
-    gain_power: NDArray[np.float64],
-) -> NDArray[np.float32]:
-    """Amplitude ``[B, C + 1]`` over the bank's floor.
+class Scratch(NamedTuple):
+    """Friction of the nib, by shot, band and step.
 
-    Args:
-        floor_db: ``[S, B]`` floor of each shot.
-        shot: ``[C]`` shot of each step.
+    Attributes:
+        level_db: ``[S, B]`` over the bank's floor at power 1.
+        power: ``[C]``, 1 at the usual speed.
+        texture: ``[B, cells, cells]`` periodic field over the paper.
+        place: ``[C, 2]`` where in that field the tip is, in cells.
+        texture_db: spread of the level by that field.
+        flicker: ``[B, steps]`` periodic fast changes.
+        flicker_start: ``[B]`` where each band starts in them.
+        flicker_db: spread of the level by them.
+    """
+
+    level_db: NDArray[np.float64]
+    power: NDArray[np.float64]
+    texture: NDArray[np.float32]
+    place: NDArray[np.float64]
+    texture_db: float
+    flicker: NDArray[np.float32]
+    flicker_start: NDArray[np.int64]
+    flicker_db: float
+
+
+class Surroundings(NamedTuple):
+    """All that sounds beside the scratch, and the room that answers both.
+
+    Attributes:
+        floor_db: ``[S, B]`` floor of each shot over the bank's.
         rumble_db, rumble_weight: ``[C]`` slow change of the floor and ``[B]`` each band's share of it.
-        friction_db: ``[S, B]`` scratch over the bank's floor at power 1.
-        friction_power: ``[C]`` power of the scratch, 1 at the usual speed.
-        texture: ``[B, cells, cells]`` periodic field.
-        place: ``[C, 2]`` place in that field, in cells.
-        texture_db: spread of the scratch by that field.
-        flicker, flicker_start, flicker_db: ``[B, steps]`` periodic fast changes, where each band starts, their spread.
-        extra_db: ``[E, B]`` spectra of further noises.
-        extra_power: ``[E, C]`` their power.
+        extra_db, extra_power: ``[E, B]`` spectra of further noises and ``[E, C]`` their power.
         room_keep: what of the reverberation is left after one step.
         room_power: power that goes into it.
         gain_power: ``[C]`` gain of the whole recording.
     """
+
+    floor_db: NDArray[np.float64]
+    rumble_db: NDArray[np.float64]
+    rumble_weight: NDArray[np.float64]
+    extra_db: NDArray[np.float64]
+    extra_power: NDArray[np.float64]
+    room_keep: float
+    room_power: float
+    gain_power: NDArray[np.float64]
+
+
+@njit(cache=True, fastmath=True)
+def band_gains(shot: NDArray[np.int64], scratch: Scratch, around: Surroundings) -> NDArray[np.float32]:
+    """Amplitude ``[B, C + 1]`` over the bank's floor, ``shot [C]`` being the shot of each step.
+
+    The noises are independent, so their powers add: floor, scratch, further noises and the room's answer.
+    """
+    floor_db, texture, flicker = around.floor_db, scratch.texture, scratch.flicker
     n_bands, steps = floor_db.shape[1], len(shot)
-    n_extra = extra_db.shape[0]
-    cells = texture.shape[1]
-    to_log = np.log(10.0) / 10.0
+    n_shots, n_extra, cells = floor_db.shape[0], around.extra_db.shape[0], texture.shape[1]
+    to_log = np.log(10.0) / 10.0  # 10 ** (dB / 10) = exp(to_log * dB)
     gains = np.empty((n_bands, steps + 1), dtype=np.float32)
-    n_shots = floor_db.shape[0]
     for band in range(n_bands):
         floor = np.exp(to_log * floor_db[:, band])
         friction = np.empty(n_shots)
         for s in range(n_shots):
-            friction[s] = np.exp(to_log * friction_db[s, band])
-        extra = np.exp(to_log * extra_db[:, band])
-        weight = rumble_weight[band]
+            friction[s] = np.exp(to_log * scratch.level_db[s, band])
+        extra = np.exp(to_log * around.extra_db[:, band])
+        weight = around.rumble_weight[band]
         tail = 0.0
         for i in range(steps):
             s = shot[i]
             power = floor[s]
             if weight > 0:
-                power *= np.exp(to_log * weight * rumble_db[i])
+                power *= np.exp(to_log * weight * around.rumble_db[i])
             dry = 0.0
-            if friction_power[i] > 1e-6:
-                x, y = place[i, 0], place[i, 1]
+            if scratch.power[i] > 1e-6:
+                # The way from this place on the paper to the microphone: bilinear between the field's cells.
+                x, y = scratch.place[i, 0], scratch.place[i, 1]
                 x0, y0 = int(np.floor(x)), int(np.floor(y))
                 fx, fy = x - x0, y - y0
                 x0, y0 = x0 % cells, y0 % cells
@@ -289,14 +306,16 @@ def band_gains(
                     + texture[band, x0, y1] * (1 - fx) * fy
                     + texture[band, x1, y1] * fx * fy
                 )
-                flick = flicker[band, (flicker_start[band] + i) % flicker.shape[1]]
-                dry = friction[s] * friction_power[i] * np.exp(to_log * (texture_db * here + flicker_db * flick))
+                flick = flicker[band, (scratch.flicker_start[band] + i) % flicker.shape[1]]
+                change_db = scratch.texture_db * here + scratch.flicker_db * flick
+                dry = friction[s] * scratch.power[i] * np.exp(to_log * change_db)
             for e in range(n_extra):
-                dry += extra[e] * extra_power[e, i]
+                dry += extra[e] * around.extra_power[e, i]
             if i > 0 and shot[i] != shot[i - 1]:
-                tail = 0.0
-            power += dry + room_power * tail
-            tail = room_keep * tail + (1 - room_keep) * dry
-            gains[band, i] = np.sqrt(power * gain_power[i])
+                tail = 0.0  # another recording: its room has heard nothing yet
+            # Late reverberation decays exponentially (Sabine): a one-pole filter of power.
+            power += dry + around.room_power * tail
+            tail = around.room_keep * tail + (1 - around.room_keep) * dry
+            gains[band, i] = np.sqrt(power * around.gain_power[i])
         gains[band, steps] = gains[band, steps - 1]
     return gains

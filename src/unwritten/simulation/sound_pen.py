@@ -88,6 +88,7 @@ def pen_at_the_microphone(motion: Motion, settings: SoundSettings, rng: np.rando
     down = pen_down[source] & inside
     relative = np.where(inside, relative[source], 0.0)
 
+    # Amplitude ~ speed^a, so power ~ speed^(2 a); pressure moves the level in dB.
     contact = smooth_contact(down, _per_step(settings.attack_s), _per_step(settings.release_s), shot)
     power = contact * relative ** (2 * exponent) * 10 ** (pressure_db / 10)
     rub = (0.2 + 0.8 * contact) * relative**2
@@ -96,7 +97,7 @@ def pen_at_the_microphone(motion: Motion, settings: SoundSettings, rng: np.rando
 
 
 def _per_step(time_constant_s: float) -> float:
-    """Share of the way that a one-pole filter goes in one control step."""
+    """Share of the way that a one-pole filter goes in one control step: 1 - exp(-dt / tau)."""
     return float(1 - np.exp(-1 / (time_constant_s * MOTION_RATE_HZ)))
 
 

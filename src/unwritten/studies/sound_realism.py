@@ -25,7 +25,9 @@ from unwritten.features.spectrogram import log_mel
 from unwritten.files import whole_file
 from unwritten.media import read_audio
 from unwritten.simulation.motion import MOTION_RATE_HZ, Motion
-from unwritten.simulation.sound import contact_energy, simulate_sound, sound_settings
+from unwritten.simulation.sound import simulate_sound
+from unwritten.simulation.sound_level import contact_energy
+from unwritten.simulation.sound_settings import sound_settings
 from unwritten.tracking import track
 from unwritten.types import BoolArray, FloatArray, Track
 

@@ -24,6 +24,7 @@ def smooth_log_odds(log_odds: FloatArray, time_s: FloatArray) -> NDArray[np.floa
     emission = np.stack([np.ones(count), np.exp(np.clip(log_odds, -12, 12))], 1)
     # Over a step the state stays as it is with this weight and is drawn afresh, as is usual, with the rest.
     stay = np.exp(-_FORGETS_PER_S * np.diff(time_s, prepend=time_s[0]))
+    # Forward-backward (Rabiner 1989): P(state_t | all) is proportional to forward_t times backward_t.
     forward, backward = np.zeros((count, 2)), np.ones((count, 2))
     state = usual
     for index in range(count):

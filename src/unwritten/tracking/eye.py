@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 
 from unwritten.tracking.flow import carry
 from unwritten.tracking.nib import find_nibs
-from unwritten.tracking.path import Sighting
+from unwritten.tracking.path import Candidate, Sighting
 from unwritten.tracking.planes import Planes
 from unwritten.tracking.refine import refine
 from unwritten.tracking.settings import TrackerSettings
 from unwritten.tracking.shots import ShotFinder
 from unwritten.types import BoolArray
 
-Row = tuple[float, ...]  # score, tip, axis, sigma, width, shadow and fade: see ``Sighting.of``
 _EMPTY = Sighting.of([])
 _CARRIED_COST = 1.0  # evidence lost with each frame that a candidate is only carried by flow
 _RIVAL = 1.5  # a candidate that trails the best by less than this may still win
@@ -68,7 +67,7 @@ class Eye:
             self._since_search = 0
             rows += self._search(planes)
         self.sightings.append(Sighting.of(self._distinct(rows)))
-        best = max((row[0] for row in rows), default=-np.inf)
+        best = max((row.score for row in rows), default=-np.inf)
         self.unconvincing = best < self._settings.convincing
         self._weak = self._weak + 1 if best < _WEAK else 0
         self._last = planes
@@ -91,7 +90,7 @@ class Eye:
         """Shot number and black mask of all frames."""
         return self._shots.shots()
 
-    def _carry(self, planes: Planes) -> tuple[list[Row], bool]:
+    def _carry(self, planes: Planes) -> tuple[list[Candidate], bool]:
         """Bring the last frame's candidates here, noting their flow there; True when the best is the same cone."""
         if self._last is None or not len(self.sightings[-1].score) or self._last.luma.shape != planes.luma.shape:
             return [], False
@@ -100,7 +99,7 @@ class Eye:
         window = 2 * round(self._settings.nib_width * self._settings.fine_diagonal_px / 2) + 1
         shift, error = carry(self._last.luma, planes.luma, last.tip + 5.0 * last.axis, window)
         self.sightings[-1] = replace(last, flow=shift, flow_error=error)
-        rows: list[Row] = []
+        rows: list[Candidate] = []
         sure = False
         for index in range(len(last.score)):
             tip, score = last.tip[index] + shift[index], min(float(last.score[index]), 6.0)
@@ -109,47 +108,42 @@ class Eye:
             # Only what may become the path is worth refining in every frame.
             likely = index < 2 and last.width[index] > 0 and last.score[index] > last.score[0] - _RIVAL
             refined = self._refine(planes, tip, last.axis[index]) if likely else None
-            if refined is not None and 0.7 < refined[6] / last.width[index] < 1.4:
-                rows.append((score, *refined[1:]))
+            # The nib that was followed keeps its width: another one is something else that is sharp and dark.
+            if refined is not None and 0.7 < refined.width / last.width[index] < 1.4:
+                rows.append(refined._replace(score=score))
                 sure = sure or index == 0
             else:
-                carried = (*tip, *last.axis[index], last.sigma[index] + 0.5, 0.0, -1.0, np.nan)
-                rows.append((score - _CARRIED_COST, *carried))
+                (x, y), (axis_x, axis_y) = tip, last.axis[index]
+                rows.append(Candidate(score - _CARRIED_COST, x, y, axis_x, axis_y, last.sigma[index] + 0.5))
         return rows, sure
 
-    def _search(self, planes: Planes) -> list[Row]:
+    def _search(self, planes: Planes) -> list[Candidate]:
         found = find_nibs(planes, self._settings)
-        rows: list[Row] = []
+        rows: list[Candidate] = []
         for rank, (tip, axis, score) in enumerate(zip(found.tip, found.axis, found.score, strict=True)):
             refined = self._refine(planes, tip, axis) if rank < 3 and score > found.score[0] - 3 * _RIVAL else None
             rows.append(
-                (score - 2.0, *tip, *axis, 2.0, 0.0, -1.0, np.nan)
+                Candidate(score - 2.0, tip[0], tip[1], axis[0], axis[1], sigma=2.0)
                 if refined is None
-                else (score + refined[0], *refined[1:])
+                else refined._replace(score=score + refined.score)
             )
         return rows
 
-    def _refine(self, planes: Planes, tip: NDArray[np.float64], axis: NDArray[np.float64]) -> Row | None:
-        """Row of a fitted cone, its score being what the cone's shape adds to the evidence."""
-        refined = refine(planes.fine, 2 * tip + 0.5, axis, self._settings.tip_level)
-        if refined is None:
+    def _refine(self, planes: Planes, tip: NDArray[np.float64], axis: NDArray[np.float64]) -> Candidate | None:
+        """A fitted cone, its score being what the cone's shape adds to the evidence."""
+        # The fine plane has two pixels for one of the working plane, and pixel centres at whole numbers in both.
+        cone = refine(planes.fine, 2 * tip + 0.5, axis, self._settings.tip_level)
+        if cone is None:
             return None
-        sigma = 0.15 + 0.5 * refined.misfit
-        return (
-            -_strip_cost(refined.taper),
-            *((refined.tip - 0.5) / 2),
-            *refined.axis,
-            sigma,
-            refined.width,
-            refined.shadow,
-            refined.fade,
-        )
+        score, sigma = -_strip_cost(cone.taper), 0.15 + 0.5 * cone.misfit
+        (x, y), (axis_x, axis_y) = (cone.tip - 0.5) / 2, cone.axis
+        return Candidate(score, x, y, axis_x, axis_y, sigma, cone.width, cone.shadow, cone.fade)
 
-    def _distinct(self, rows: list[Row]) -> list[Row]:
+    def _distinct(self, rows: list[Candidate]) -> list[Candidate]:
         """The best rows, those with a fitted cone before those without at the same place."""
-        kept: list[Row] = []
-        for row in sorted(rows, key=lambda row: (row[6] > 0, row[0]), reverse=True):
-            if all(np.hypot(row[1] - other[1], row[2] - other[2]) > _SAME for other in kept):
+        kept: list[Candidate] = []
+        for row in sorted(rows, key=lambda row: (row.width > 0, row.score), reverse=True):
+            if all(np.hypot(row.x - other.x, row.y - other.y) > _SAME for other in kept):
                 kept.append(row)
         kept.sort(reverse=True)
         return kept[: self._settings.candidates + 2]

@@ -29,6 +29,9 @@ def carry(
         return np.zeros((0, 2)), np.zeros(0)
     start = points.astype(np.float32)[:, None]
     options: dict[str, Any] = {"winSize": (window, window), "maxLevel": _LEVELS, "criteria": _CRITERIA}
+    # Lucas and Kanade 1981: the displacement d that solves (sum g g^T) d = sum g e over the window, g the gradient and
+    # e the difference of the two pictures, iterated from coarse to fine (Bouguet 2001). The way there and back must
+    # close: forward-backward error (Kalal, Mikolajczyk and Matas 2010).
     there, found, _ = cv2.calcOpticalFlowPyrLK(before, after, start, None, **options)
     back, returned, _ = cv2.calcOpticalFlowPyrLK(after, before, there, None, **options)
     error = np.hypot(*(back - start)[:, 0].T).astype(np.float64)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,20 @@ from scipy.linalg import solveh_banded
 
 from unwritten.tracking.settings import TrackerSettings
 from unwritten.types import BoolArray
+
+
+class Candidate(NamedTuple):
+    """One place in a frame where the tip may be, working pixels; see ``Sighting``, which holds those of a frame."""
+
+    score: float
+    x: float
+    y: float
+    axis_x: float
+    axis_y: float
+    sigma: float
+    width: float = 0.0
+    shadow: float = -1.0
+    fade: float = np.nan
 
 
 @dataclass(frozen=True)
@@ -47,9 +62,9 @@ class Sighting:
     flow_error: NDArray[np.float64]
 
     @classmethod
-    def of(cls, rows: Sequence[Sequence[float]]) -> Sighting:
-        """From rows of score, tip, axis, sigma, width, shadow and fade; the flow to the next frame is not known."""
-        table = np.array(rows, np.float64).reshape(-1, 9)
+    def of(cls, candidates: Sequence[Candidate]) -> Sighting:
+        """All candidates of a frame; the flow to the next frame is not known."""
+        table = np.array(candidates, np.float64).reshape(-1, len(Candidate._fields))
         count = len(table)
         nowhere = np.full(count, np.inf)
         score, sigma, width, shadow, fade = (table[:, column] for column in (0, 5, 6, 7, 8))
@@ -79,6 +94,7 @@ def choose(sightings: list[Sighting], settings: TrackerSettings) -> NDArray[np.i
     """
     if not sightings:
         return np.zeros(0, np.int64)
+    # Viterbi: the best total of a path that ends in each state, and where it came from.
     # The last state of each column is "no tip".
     totals = np.append(np.minimum(sightings[0].score, 6.0), -settings.missing)
     back: list[NDArray[np.int64]] = []
@@ -126,6 +142,8 @@ def fuse(
     shift = np.where(np.isfinite(flow_sigma)[:, None], flow, 0.0)
     weight_pull, weight_tie = pull.copy(), tie.copy()
     position = measured
+    # Minimise sum_t |x_t - z_t|^2 / sigma_t^2 + sum_t |x_(t+1) - x_t - f_t|^2 / phi_t^2 with z detections and f flow: a
+    # tridiagonal system. Huber's loss is reached by weights 1 / max(1, r / 1.5) on residuals r in standard deviations.
     for _ in range(rounds):
         diagonal = weight_pull + 1e-12
         diagonal[:-1] += weight_tie

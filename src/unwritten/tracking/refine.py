@@ -53,6 +53,8 @@ def _lines(
     weight = known.astype(np.float64)
     powers = np.stack([np.ones_like(u), u, u * u])
     for _ in range(4):
+        # Weighted normal equations; weights 1 / |residual| make the sum of squares one of absolute values
+        # (Schlossmacher 1973), which stray edge points hardly move.
         one, first, second = powers @ weight.T
         value, moment = (weight * filled).sum(1), (weight * filled) @ u
         determinant = np.maximum(one * second - first * first, 1e-9)

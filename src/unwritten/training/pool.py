@@ -21,7 +21,8 @@ from unwritten.handwriting.corpus import HandwritingCorpus
 from unwritten.parallel import run_jobs
 from unwritten.simulation.motion import MOTION_RATE_HZ
 from unwritten.simulation.pen import PenSettings
-from unwritten.simulation.sound import SoundSettings, simulate_sound
+from unwritten.simulation.sound import simulate_sound
+from unwritten.simulation.sound_settings import SoundSettings
 from unwritten.simulation.writing import letter_heights_mm, perform_sample
 from unwritten.sources import code_digest
 from unwritten.store import Arrays, Store
