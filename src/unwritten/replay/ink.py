@@ -16,23 +16,11 @@ class InkOverTime:
     """The recovered ink in the canonical view, one panel per shot, grown picture by picture."""
 
     def __init__(self, track: Track, box: Box) -> None:
-        from unwritten.tracking.contact import speed_px_s
+        from unwritten.tracking.ink import traces
 
-        xy, speed = track.along_writing(), np.asarray(speed_px_s(track), dtype=np.float64)
+        # Travel is kept in view, as long as it does not dwarf the ink.
+        xy, self.slow, self.inked, shots, boxes = traces(track, travel=0.25)
         self.visible, self.shot = np.asarray(track.visible), np.asarray(track.shot)
-        ink = np.clip((np.asarray(track.contact, dtype=np.float64) - 0.35) / 0.3, 0.0, 1.0)
-        usual = float(np.median(speed[speed > 0])) if (speed > 0).any() else 1.0
-        self.slow = 1.0 / (1.0 + (speed / usual) ** 2)
-        self.inked = ink
-        numbers = [n for n in np.unique(self.shot) if (self.visible & (self.shot == n)).sum() > 1]
-        boxes = []
-        for number in numbers:
-            frames = (self.shot == number) & self.visible
-            written = frames & (ink > 0.5)
-            points = xy[written if written.sum() > 4 else frames]
-            low, high = points.min(axis=0), points.max(axis=0)
-            reach = 0.25 * float((high - low).max())  # travel is kept in view, as long as it does not dwarf the ink
-            boxes.append((np.maximum(xy[frames].min(0), low - reach), np.minimum(xy[frames].max(0), high + reach)))
         sizes = np.array([high - low for low, high in boxes]) if boxes else np.ones((1, 2))
         room = (box.width - 24.0, box.height - 64.0)
         gap = 36.0
@@ -45,8 +33,8 @@ class InkOverTime:
         left = (box.width - float(widths.sum())) / 2
         self.points = np.zeros_like(xy)
         self.separators: list[float] = []
-        for number, (low, high), width in zip(numbers, boxes, widths, strict=False):
-            chosen = self.shot == number
+        for frames, (low, high), width in zip(shots, boxes, widths, strict=False):
+            chosen = self.shot == self.shot[frames[0]]
             middle = (left + width / 2, box.height / 2 + 8.0)
             self.points[chosen] = (xy[chosen] - (low + high) / 2) * scale + middle
             left += float(width)

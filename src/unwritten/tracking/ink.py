@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -44,23 +45,58 @@ class Ink:
     size: tuple[int, int]
 
 
+class Traces(NamedTuple):
+    """What every drawing of a track's ink is made of.
+
+    Attributes:
+        xy: ``[T, 2]`` the tip, writing along +x, y down, square pixels.
+        slow: ``[T]`` from 1 at rest over one half at the usual speed towards 0.
+        inked: ``[T]`` opacity, 0 for travel and 1 for ink, soft where contact is in doubt.
+        shots: visible frames of each shot that shows a line, in order.
+        boxes: lower and upper corner of each shot's ink; of all it shows where there is hardly any ink.
+    """
+
+    xy: NDArray[np.float64]
+    slow: NDArray[np.float64]
+    inked: NDArray[np.float64]
+    shots: list[NDArray[np.intp]]
+    boxes: list[tuple[NDArray[np.float64], NDArray[np.float64]]]
+
+
+def traces(track: Track, travel: float = 0.0) -> Traces:
+    """Turn a track to its writing direction and tell ink from travel.
+
+    Args:
+        track: as it is in the picture where its ``writing_rad`` is None.
+        travel: boxes take in travel up to this share of the ink's extent beyond it.
+    """
+    xy, speed, contact = track.along_writing(), speed_px_s(track), np.asarray(track.contact, np.float64)
+    usual = float(np.median(speed[speed > 0])) if (speed > 0).any() else 1.0
+    shots = [np.flatnonzero((track.shot == number) & track.visible) for number in np.unique(track.shot)]
+    shots = [frames for frames in shots if len(frames) > 1]
+    boxes = []
+    for frames in shots:
+        written = frames[contact[frames] > 0.5]
+        ink, everything = xy[written if len(written) > 4 else frames], xy[frames]
+        low, high = ink.min(0), ink.max(0)
+        reach = travel * float((high - low).max())
+        boxes.append((np.maximum(everything.min(0), low - reach), np.minimum(everything.max(0), high + reach)))
+    return Traces(xy, 1 / (1 + (speed / usual) ** 2), np.clip((contact - 0.35) / 0.3, 0, 1), shots, boxes)
+
+
 def recover_ink(track: Track) -> Ink:
     """Lay out a track's ink: shots side by side in order, on one scale, so that letters keep their heights.
 
     Args:
         track: with its ``writing_rad``; as it is in the picture where that is None.
     """
-    xy, speed = track.along_writing(), speed_px_s(track)
-    shots = [np.flatnonzero((track.shot == number) & track.visible) for number in np.unique(track.shot)]
-    shots = [frames for frames in shots if len(frames) > 1]
+    xy, slow, inked, shots, boxes = traces(track)
     if not shots:
         empty = np.zeros((0, 2))
         return Ink(empty, empty, np.zeros(0), np.zeros(0), (), (int(_HEIGHT), int(_HEIGHT)))
-    boxes = [_box(xy[frames], np.asarray(track.contact, np.float64)[frames]) for frames in shots]
     tallest = max(float(high[1] - low[1]) for low, high in boxes)
     widest = max(float(high[0] - low[0]) for low, high in boxes)
     scale = min((_HEIGHT - 2 * _MARGIN) / max(tallest, 1e-6), 8 * _HEIGHT / max(widest, 1e-6))
-    usual = float(np.median(speed[speed > 0])) if (speed > 0).any() else 1.0
     starts, ends, widths, opacities, panels = [], [], [], [], []
     left = 0.0
     for frames, (low, high) in zip(shots, boxes, strict=True):
@@ -72,9 +108,8 @@ def recover_ink(track: Track) -> Ink:
         joined = (np.diff(frames) <= 3) & inside[:-1] & inside[1:]
         starts.append(points[:-1][joined])
         ends.append(points[1:][joined])
-        slow = 1 / (1 + (speed[frames] / usual) ** 2)
-        widths.append((_THIN + (_THICK - _THIN) * (slow[:-1] + slow[1:]) / 2)[joined])
-        down = np.clip((np.asarray(track.contact)[frames] - 0.35) / 0.3, 0, 1)
+        pace, down = slow[frames], inked[frames]
+        widths.append((_THIN + (_THICK - _THIN) * (pace[:-1] + pace[1:]) / 2)[joined])
         opacities.append((_FAINT + (1 - _FAINT) * np.minimum(down[:-1], down[1:]))[joined])
         panels.append((left, left + width))
         left += width
@@ -87,11 +122,6 @@ def recover_ink(track: Track) -> Ink:
         tuple(panels),
         size,
     )
-
-
-def _box(xy: NDArray[np.float64], contact: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    inked = xy[contact > 0.5] if (contact > 0.5).sum() > 4 else xy
-    return inked.min(0), inked.max(0)
 
 
 def draw_png(ink: Ink) -> NDArray[np.uint8]:
