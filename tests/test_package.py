@@ -12,8 +12,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from huggingface_hub import ModelCard
 
-from unwritten.files import project_root
+from unwritten.files import digest_file, project_root
+from unwritten.models.checkpoint import default_checkpoint
 from unwritten.revision import git_revision, version_line
 
 ROOT = project_root()
@@ -116,6 +118,13 @@ def test_a_copy_without_git_inside_another_project_does_not_give_that_project_s_
 def test_the_version_is_said_without_a_revision_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("unwritten.revision.revision", lambda: None)
     assert version_line("0.2.0") == "unwritten 0.2.0 (revision unknown)"
+
+
+def test_the_model_card_has_the_header_that_hubs_read_and_is_this_checkpoint_s() -> None:
+    card = ModelCard.load(ROOT / "checkpoints" / "README.md")
+    assert card.data.license == "apache-2.0"
+    assert card.data.library_name == "unwritten"
+    assert digest_file(default_checkpoint()) in card.text
 
 
 @pytest.mark.slow
