@@ -18,8 +18,8 @@ from unwritten.files import whole_file
 Announce = Callable[[int, int], None]
 """Is told, before anything is fetched, how many files and bytes there are."""
 
-SAMPLES = "RiRi-y/unwritten-benchmark/27b153a1e03b"
-"""Repository on GitHub and commit; every file is known by its digest, so that another commit does no harm."""
+SAMPLES = "RiRi-y/unwritten-benchmark/d5a71942375ec091be9f9b5b3e553f1969e3ed7a"
+"""Repository on GitHub and the whole name of the commit that brought the clips: raw files are not found by a short one."""
 UNIPEN_RECORD = "1195803"
 """UNIPEN train_r01_v07 on Zenodo, doi:10.5281/zenodo.1195803."""
 
