@@ -36,6 +36,24 @@ CHANNELS: tuple[str, ...] = (
 )
 """Columns of ``Features.kinematics``; lengths are in canonical units, rates per second, wide ranges compressed."""
 
+(
+    _VELOCITY_X,
+    _VELOCITY_Y,
+    _LOG_SPEED,
+    _ALONG,
+    _ACROSS,
+    _JERK,
+    _CURVATURE,
+    _DIRECTION_X,
+    _DIRECTION_Y,
+    _OFFSET_X,
+    _OFFSET_Y,
+    _SHOT_START,
+    _SINCE_START,
+    _UNTIL_END,
+    _CONTACT,
+) = range(len(CHANNELS))
+
 
 @dataclass(frozen=True)
 class KinematicsSettings:
@@ -276,7 +294,7 @@ def _channels(
     use_marks: bool,
 ) -> NDArray[np.float32]:
     count = len(position)
-    out = np.zeros((count, 15), dtype=np.float32)
+    out = np.zeros((count, len(CHANNELS)), dtype=np.float32)
     # Means from the left and from the right, m' = m + (1 - exp(-dt / tau)) (x - m) with tau = 0.6 s, lag by as much the
     # one way as the other: their mean does not lag. x drifts along the line of writing, so it is given against its own
     # running mean of about a letter's time.
@@ -298,14 +316,14 @@ def _channels(
         if n > 0 and shot[n] != shot[n - 1]:
             start = n
         if use_marks:
-            out[n, 11] = 1.0 if n - start < 3 else 0.0
-            out[n, 12] = np.exp(-(n - start) / (0.4 * rate_hz))
+            out[n, _SHOT_START] = 1.0 if n - start < 3 else 0.0
+            out[n, _SINCE_START] = np.exp(-(n - start) / (0.4 * rate_hz))
     end = count - 1
     for n in range(count - 1, -1, -1):
         if n < count - 1 and shot[n] != shot[n + 1]:
             end = n
         if use_marks:
-            out[n, 13] = np.exp(-(end - n) / (0.4 * rate_hz))
+            out[n, _UNTIL_END] = np.exp(-(end - n) / (0.4 * rate_hz))
     for n in range(count):
         if not known[n]:
             continue
@@ -318,19 +336,19 @@ def _channels(
         along = dx * acceleration[n, 0] + dy * acceleration[n, 1]
         across = dx * acceleration[n, 1] - dy * acceleration[n, 0]
         # log1p and arcsinh compress what ranges over decades: linear near 0, logarithmic far out, the sign kept.
-        out[n, 0] = dx * level
-        out[n, 1] = dy * level
-        out[n, 2] = level - 1.0
-        out[n, 3] = np.arcsinh(along / 8.0) * 0.5
-        out[n, 4] = np.arcsinh(across / 8.0) * 0.5
+        out[n, _VELOCITY_X] = dx * level
+        out[n, _VELOCITY_Y] = dy * level
+        out[n, _LOG_SPEED] = level - 1.0
+        out[n, _ALONG] = np.arcsinh(along / 8.0) * 0.5
+        out[n, _ACROSS] = np.arcsinh(across / 8.0) * 0.5
         jerk_size = np.sqrt(jerk[n, 0] ** 2 + jerk[n, 1] ** 2)
-        out[n, 5] = np.log1p(jerk_size / 100.0) * 0.25
+        out[n, _JERK] = np.log1p(jerk_size / 100.0) * 0.25
         # Curvature (v x a) / |v|^3, held finite at rest.
-        out[n, 6] = np.arcsinh(across / (speed * speed + 0.5)) * 0.5
-        out[n, 7] = dx
-        out[n, 8] = dy
+        out[n, _CURVATURE] = np.arcsinh(across / (speed * speed + 0.5)) * 0.5
+        out[n, _DIRECTION_X] = dx
+        out[n, _DIRECTION_Y] = dy
         offset_x = position[n, 0] - 0.5 * (forward[n] + backward[n])
-        out[n, 9] = min(max(offset_x, -4.0), 4.0)
-        out[n, 10] = min(max(position[n, 1], -4.0), 4.0)
-        out[n, 14] = contact[n] - 0.5 if use_contact else 0.0
+        out[n, _OFFSET_X] = min(max(offset_x, -4.0), 4.0)
+        out[n, _OFFSET_Y] = min(max(position[n, 1], -4.0), 4.0)
+        out[n, _CONTACT] = contact[n] - 0.5 if use_contact else 0.0
     return out
