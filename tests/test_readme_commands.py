@@ -59,7 +59,7 @@ HERE = {
     "python evaluate.py benchmark=unwritten benchmark.root=SAMPLES benchmark.letter_shots=true"
     " reader=[ctc-benchmark,ctc]": FEW,
     "python evaluate.py reader=published": "",
-    "unwritten read SAMPLES/words/standard/above_muted.mp4": "",
+    "unwritten read samples/words/standard/above_muted.mp4": "",
     "unwritten read CLIP --modality video --length 5 --json": "",
     "unwritten read CLIP --lexicon order": "",
     "unwritten read CLIP --replay replay.mp4": "",
