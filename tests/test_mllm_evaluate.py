@@ -93,6 +93,30 @@ def test_an_unknown_model_is_one_line_and_bad_usage(benchmark, tmp_path):
     assert len(result.stderr.strip().splitlines()) == 1
 
 
+def test_one_dry_run_over_several_readers_needs_no_key_and_prints_one_table(benchmark, tmp_path):
+    result = command_line(
+        "reader=[gpt-6.2-sol,gemini-4-carbon,claude-opus-5.5]",
+        "benchmark=unwritten",
+        f"benchmark.root={benchmark}",
+        f"hydra.run.dir={tmp_path / 'run'}",
+        "modality=video",
+        "dry_run=true",
+        "budget_calls=100",
+    )
+    assert result.returncode == 0, result.stderr
+    rows = [line.split()[:4] for line in result.stdout.splitlines()[2:5]]
+    assert rows == [[name, "video", "2", "2"] for name in ("gpt-6.2-sol-low", "gemini-4-carbon", "claude-opus-5.5-low")]
+    assert "and what gemini-4-carbon cost, whose prices are not known" in result.stdout
+
+
+def test_replies_of_the_wrong_length_are_a_result_and_not_silence(benchmark, tmp_path):
+    with serving(says("elephants")) as server:
+        result = evaluate(server.url, tmp_path / "run", benchmark)
+    assert result.returncode == 0, result.stderr
+    assert "malformed 2" in result.stdout
+    assert "no reader answered anything" not in result.stderr
+
+
 def test_answers_refusals_blocks_and_failures_are_told_apart_in_scores_and_table(tmp_path):
     words = ("cat", "dogs", "map", "sun", "hat")
     for place, word in enumerate(words):  # of other lengths each: the same question is asked but once
@@ -156,7 +180,7 @@ def test_a_sweep_over_the_rungs_says_where_each_model_recovers(tmp_path, monkeyp
             f"{local}.model={save_tiny_model(tmp_path / 'tiny')}",
             f"{local}.options.device=cpu",
             f"{local}.options.dtype=float32",
-            f"+{local}.options.frame_pixels=[3136,6272]",
+            f"{local}.options.frame_pixels=[3136,6272]",
             f"{local}.store={tmp_path / 'local.sqlite3'}",
             f"{local}.sampling.max_tokens=4",
             f"{local}.media.fps=2",
