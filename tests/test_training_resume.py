@@ -313,3 +313,19 @@ def test_a_fused_optimiser_is_clipped_in_bf16(tmp_path, store, monkeypatch):
     assert np.isfinite(fit(config, tmp_path))
     assert norms
     assert set(norms) == {0.5}
+
+
+def test_a_full_disk_ends_training_in_one_line_and_leaves_the_last_checkpoint_whole(tmp_path, store):
+    script = (
+        "import resource, sys\n"
+        "from unwritten.cli import main\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)\n"
+        "sys.exit(main(['train', *sys.argv[2:]]))\n"
+    )
+    command = ["debug=fast", "trainer=cpu", "trainer.threads=1", "score_items=0", store, f"hydra.run.dir={tmp_path}"]
+    done = subprocess.run([sys.executable, "-c", script, "1000000", *command], capture_output=True, text=True)
+    assert done.returncode == 1
+    said = [line for line in done.stderr.splitlines() if line.startswith("unwritten train:")]
+    assert len(said) == 1 and "free some space" in said[0], done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list((tmp_path / "checkpoints").glob("*"))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Mapping
+from functools import cache
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from unwritten.errors import UsageError
+from unwritten.files import project_root
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -32,9 +35,10 @@ def settings_from(cls: type[Settings], node: DictConfig | Mapping[str, Any] | No
     unknown = sorted(set(values) - known)
     if unknown:
         raise UsageError(f"{where}.{unknown[0]}: no such setting; known are {', '.join(sorted(known))}")
-    for field in dataclasses.fields(cls):  # type: ignore[arg-type]
-        if field.name in values:
-            _check_number(field, values[field.name], where)
+    hints = _hints(cls)  # type: ignore[arg-type]
+    for name, value in values.items():
+        if not _is_a(value, hints[name]):
+            raise UsageError(f"{where}.{name}={_shown(value)}: give {_described(hints[name])}")
     try:
         return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
     except (TypeError, ValueError) as error:
@@ -85,14 +89,79 @@ def whole_number(value: Any, where: str, least: int = 0) -> int:
     return value
 
 
-def _check_number(field: dataclasses.Field[Any], value: Any, where: str) -> None:
-    """Refuse words, and what is not a number, where the default of a setting is a number."""
-    default, kind = field.default, str(field.type)
-    if value is None or isinstance(default, bool) or not isinstance(default, int | float) or "str" in kind:
-        return
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or value != value:
-        raise UsageError(f"{where}.{field.name}={value}: give a number")
+@cache
+def _hints(cls: type) -> dict[str, Any]:
+    return get_type_hints(cls)
+
+
+def _is_a(value: Any, hint: Any) -> bool:
+    """Whether a plain value of a configuration is what a setting's type says; other types are left to the class."""
+    kind, inner = get_origin(hint), get_args(hint)
+    if kind in (Union, UnionType):
+        return any(_is_a(value, part) for part in inner)
+    if kind is Literal:
+        return value in inner
+    if kind is tuple:
+        if not isinstance(value, list | tuple):
+            return False
+        return Ellipsis not in inner or all(_is_a(part, inner[0]) for part in value)
+    if kind in (dict, Mapping):
+        return isinstance(value, Mapping) and all(_is_a(part, inner[1]) for part in value.values())
+    if hint in (int, float):
+        # Not a number is no number either; True would be 1.
+        return isinstance(value, int | hint) and not isinstance(value, bool) and value == value
+    if hint is str:
+        return isinstance(value, str | int | float) and not isinstance(value, bool)  # a name may be 7
+    return hint is Any or not isinstance(hint, type) or isinstance(value, hint)
+
+
+def _described(hint: Any) -> str:
+    kind, inner = get_origin(hint), get_args(hint)
+    if kind in (Union, UnionType):
+        return " or ".join(_described(part) for part in inner)
+    if kind is Literal:
+        return "one of " + ", ".join(map(str, inner))
+    if kind is tuple:
+        return f"a list, each {_described(inner[0])}"
+    if kind in (dict, Mapping):
+        return f"names with values, each {_described(inner[1])}"
+    known = {int: "a whole number", float: "a number", bool: "true or false", str: "text", type(None): "null"}
+    return known.get(hint, "names with values")
+
+
+def _shown(value: Any) -> str:
+    return "null" if value is None else str(value)
+
+
+def check_parts(config: Mapping[str, Any], parts: Iterable[str], values: Iterable[str]) -> None:
+    """Refuse a composed configuration with a name that nobody reads, or without a part that somebody does.
+
+    Args:
+        config: the whole configuration.
+        parts: names of nodes, such as ``data`` and ``data.loader``.
+        values: names of single values beside them.
+
+    Raises:
+        UsageError: a name is unknown, or a part is missing, null or a single value.
+    """
+    parts = tuple(parts)
+    known = sorted({*(part for part in parts if "." not in part), *values})
+    for name in config:
+        if name not in known:
+            raise UsageError(f"{name}: no such setting; known are {', '.join(known)}")
+    for part in parts:
+        node: Any = config
+        for name in part.split("."):
+            node = node.get(name)
+        if not isinstance(node, Mapping):
+            listed = choices(part)
+            wanted = f"one of {', '.join(listed)}" if listed else "its settings by name"
+            raise UsageError(f"{part}={_shown(node)}: give {wanted}")
+
+
+def choices(group: str) -> list[str]:
+    """Names of the configurations in a group of ``conf/``, such as ``model``; none where there is no such group."""
+    return sorted(path.stem for path in (project_root() / "conf" / group).glob("*.yaml"))
 
 
 def _plain(node: DictConfig | Mapping[str, Any] | None) -> dict[str, Any]:

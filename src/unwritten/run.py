@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import functools
 import importlib.metadata
 import json
@@ -16,11 +17,16 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+import yaml
 from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
+from unwritten.config import choices
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.files import project_root, whole_file
 from unwritten.revision import revision
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the disk, the user's share of it, or one file's is used up
 
 
 def record_run(config: DictConfig, run_dir: Path | str) -> None:
@@ -51,7 +57,7 @@ def refuse_other_settings(config: DictConfig, run_dir: Path | str, result: str, 
     run_dir = Path(run_dir)
     if not (run_dir / result).is_file() or not (run_dir / "config.yaml").is_file():
         return
-    before = _flat(OmegaConf.to_container(OmegaConf.load(run_dir / "config.yaml")))
+    before = _flat(_composed(run_dir / "config.yaml"))
     now = _flat(OmegaConf.to_container(config, resolve=True))
     names = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
     names = [name for name in names if not any(fnmatch(name, pattern) for pattern in free)]
@@ -60,6 +66,15 @@ def refuse_other_settings(config: DictConfig, run_dir: Path | str, result: str, 
         raise UsageError(
             f"{run_dir}: holds {result} of a run with other settings ({named}); choose another hydra.run.dir"
         )
+
+
+def _composed(path: Path) -> Any:
+    try:
+        return OmegaConf.to_container(OmegaConf.load(path))
+    except (OSError, ValueError, yaml.YAMLError, OmegaConfBaseException) as error:
+        raise UnwrittenError(
+            f"{path}: cannot be read as a configuration ({one_line(error)[:100]}); choose another hydra.run.dir"
+        ) from error
 
 
 def _flat(node: Any, name: str = "") -> dict[str, Any]:
@@ -101,9 +116,27 @@ def one_line(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
+def refuse_no_names(overrides: Sequence[str]) -> None:
+    """Refuse ``model=null`` and ``model=3``, at which Hydra ends in a traceback: a group takes names.
+
+    Raises:
+        UsageError: an override gives a group something else.
+    """
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+
+    for override in OverridesParser.create().parse_overrides(list(overrides)):
+        listed, value = choices(override.key_or_group), override.value()
+        named = isinstance(value, str | list) or override.is_sweep_override() or override.is_delete()
+        if listed and not named:
+            raise UsageError(f"{override.input_line}: give one of {', '.join(listed)}")
+
+
 def hydra_error_line(error: BaseException) -> str:
     """Hydra's message in one line: what was not found and what there is."""
     message = str(error).split("Config search path")[0]
+    lost = re.search(r"Could not load '(.+)/[^/']*'", message)
+    if lost:
+        message = f"{message.rstrip()} Known are {', '.join(choices(lost[1]))}"
     message = re.sub(r"^In '[^']*': ", "", message)
     return " ".join(message.split())
 
@@ -131,6 +164,7 @@ def command_line(program: str, function: Callable[[DictConfig], Any], argv: Sequ
         arguments = parser.parse_args(argv)
         if arguments.experimental_rerun is not None:
             raise UsageError("--experimental-rerun: is not offered; give the overrides that the run directory lists")
+        refuse_no_names(arguments.overrides)
         _run_hydra(
             args=arguments,
             args_parser=parser,
@@ -189,13 +223,19 @@ def task(program: str, function: Callable[[DictConfig], Any]) -> Callable[[DictC
                 raise  # Hydra keeps it until the other jobs are done
             print(f"{program}: {one_line(error)}", file=sys.stderr)
             raise SystemExit(error.exit_status) from error
-        except KeyboardInterrupt as error:
-            run_dir = HydraConfig.get().runtime.output_dir
-            print(f"{program}: interrupted; add hydra.run.dir={run_dir} to the same command to go on", file=sys.stderr)
-            raise SystemExit(130) from error
         except BrokenPipeError as error:
             # Whoever read the table has seen enough of it; the files are written.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise SystemExit(1) from error
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
+            named = error.filename or HydraConfig.get().runtime.output_dir
+            print(f"{program}: {named}: cannot be written ({error.strerror}); free some space", file=sys.stderr)
+            raise SystemExit(1) from error
+        except KeyboardInterrupt as error:
+            run_dir = HydraConfig.get().runtime.output_dir
+            print(f"{program}: interrupted; add hydra.run.dir={run_dir} to the same command to go on", file=sys.stderr)
+            raise SystemExit(130) from error
 
     return run

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 from omegaconf import DictConfig
 
-from unwritten.config import real_number, whole_number
+from unwritten.config import check_parts, real_number, whole_number
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.evaluation.items import load_benchmark
 from unwritten.evaluation.jobs import load_jobs
@@ -38,6 +38,12 @@ _FREE = ("budget_*", "dry_run", *(f"reader.*.{name}" for name in _OF_READERS))
 # A word of another length, or the saying that there is none to tell, is a reply too.
 _REPLIED = ("answered", "malformed", "refused")
 
+_PARTS = ("benchmark", "tracking", "rung", "reader", "intervals")
+_VALUES = (
+    *("modality", "checkpoint", "protocol", "seed", "answers", "snap", "fusion_margin"),
+    *("budget_calls", "budget_usd", "dry_run"),  # that multimodal readers bring
+)
+
 
 def evaluate(config: DictConfig) -> list[Score]:
     """Run ``evaluate.py``: read or take stored answers, write the run directory, print the table.
@@ -52,6 +58,9 @@ def evaluate(config: DictConfig) -> list[Score]:
     from unwritten.run import record_run, refuse_other_settings
 
     run_dir = Path(HydraConfig.get().runtime.output_dir)
+    if not config.get("reader"):
+        raise UsageError("reader=[]: name at least one reader")
+    check_parts(config, (*_PARTS, *(f"reader.{name}" for name in config.reader)), _VALUES)
     refuse_other_settings(config, run_dir, "scores.json", _FREE)
     whole_number(config.seed, "seed")
     intervals = settings_from(IntervalSettings, config.intervals, "intervals")
@@ -59,8 +68,6 @@ def evaluate(config: DictConfig) -> list[Score]:
     lists = [config.snap] if isinstance(config.snap, str) else list(config.snap or ())
     for name in lists:
         word_list(str(name))  # what is no list is said before anything is read
-    if not config.get("reader"):
-        raise UsageError("reader=[]: name at least one reader")
     published = load_published(config.reader)
     if config.answers:
         table, problems = stored_tables(config.answers)

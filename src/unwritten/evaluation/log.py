@@ -42,7 +42,7 @@ class AnswerLog:
                 record = json.loads(line)
                 answer = answer_from_record(record["answer"])
                 settings = str(record["settings"])
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
                 raise UnwrittenError(
                     f"{self.path}: line {number} is not a stored answer ({error}); delete the line or the file"
                 ) from error

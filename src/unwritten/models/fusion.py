@@ -31,7 +31,8 @@ class ModelSettings:
         channels: width of the kinematic encoder.
         audio_channels: width of the spectrogram encoder.
         fused_channels: width of the fused stream.
-        dilations: of the blocks of either encoder, in emission frames.
+        dilations: of the blocks of the kinematic encoder, in emission frames, one block each.
+        audio_dilations: of the blocks of the spectrogram encoder.
         fused_dilations: of the blocks after fusion.
         dropout: share of the channels of an item that a residual block leaves out while training.
         gate_reduction: channels of a block over those that its gate squeezes the whole item into; 0 has no gates.
@@ -44,15 +45,15 @@ class ModelSettings:
     alphabet: str = "abcdefghijklmnopqrstuvwxyz"
     kinematic_inputs: int = 15
     spectrogram_inputs: int = 40
-    channels: int = 160
-    audio_channels: int = 96
-    fused_channels: int = 128
+    channels: int = 224
+    audio_channels: int = 128
+    fused_channels: int = 160
     dilations: tuple[int, ...] = (1, 2, 4, 8, 1, 2, 4, 8)
-    audio_dilations: tuple[int, ...] = (1, 2, 4, 8, 1, 2)
+    audio_dilations: tuple[int, ...] = (1, 2, 4, 8, 1, 2, 4, 8)
     fused_dilations: tuple[int, ...] = (1, 2)
     dropout: float = 0.1
-    gate_reduction: int = 0
-    guess_halfway: bool = False
+    gate_reduction: int = 8
+    guess_halfway: bool = True
     fusion: str = "early"
     video_dropout: float = 0.1
     audio_dropout: float = 0.2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from unwritten.config import settings_from
@@ -39,15 +39,9 @@ class SimulationSettings:
         """
         values = dict(node)
         name = str(values.get("name", "measured"))
-        overrides: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value
-            for key, value in (values.get("sound") or {}).items()
-        }
+        overrides = dict(values.get("sound") or {})
         base = str(overrides.pop("severity", name))
-        try:
-            sound = replace(sound_settings(base), **overrides)
-        except TypeError as error:
-            raise UsageError(f"simulation.sound: {error}") from error
+        sound = settings_from(SoundSettings, {**vars(sound_settings(base)), **overrides}, "simulation.sound")
         return cls(
             name,
             settings_from(PenSettings, values.get("pen"), "simulation.pen"),

@@ -59,16 +59,7 @@ class Size:
     clips: int
 
 
-SHIPPED = ModelSettings(
-    channels=224,
-    audio_channels=128,
-    audio_dilations=(1, 2, 4, 8, 1, 2, 4, 8),
-    fused_channels=160,
-    gate_reduction=8,
-    guess_halfway=True,
-)
-"""What conf/model/base.yaml says, for machines without the packages that read it."""
-FULL = Size(24, 6, 4096, SHIPPED, 40, 40)
+FULL = Size(24, 6, 4096, ModelSettings(), 40, 40)
 QUICK = Size(2, 2, 48, ModelSettings(channels=32, audio_channels=16, fused_channels=32, dilations=(1, 2)), 2, 4)
 
 

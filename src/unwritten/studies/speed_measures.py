@@ -200,16 +200,16 @@ def simulation(quick: bool) -> list[Row]:
 def simulated_training(quick: bool) -> Iterator[tuple]:
     """Data, module and settings of a small training run from simulated writers, in a store of its own."""
     from unwritten.store import Store
-    from unwritten.studies.gpu import QUICK, SHIPPED, WORDS
+    from unwritten.studies.gpu import FULL, QUICK, WORDS
     from unwritten.training.data import LoaderSettings
     from unwritten.training.handwriting import HandwritingSettings
     from unwritten.training.setup import TrainingSettings, assemble
 
     settings = TrainingSettings(
         max_epochs=2,
-        handwriting=HandwritingSettings(simulated_writers={"standard": 1 if quick else 4, "cursive": 1}),
+        handwriting=HandwritingSettings(simulated_writers={"standard": 1 if quick else 4, "cursive": 1}, takes=1),
         loader=LoaderSettings(items_per_epoch=48 if quick else 640, validation_items=16, workers=1),
-        model=QUICK.model if quick else SHIPPED,
+        model=(QUICK if quick else FULL).model,
     )
     with tempfile.TemporaryDirectory() as folder:
         words = (WORDS, [1.0] * len(WORDS))

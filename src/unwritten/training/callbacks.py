@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from pathlib import Path
 from typing import Any
 
 import lightning
 import torch
 from lightning.fabric.plugins.io.torch_io import TorchCheckpointIO
 from lightning.pytorch.utilities import rank_zero_only
+
+from unwritten.files import whole_file
 
 
 class SeedEveryEpoch(lightning.Callback):
@@ -27,11 +29,16 @@ class WholeCheckpointIO(TorchCheckpointIO):
     """Writes a checkpoint to a temporary name first: a run killed while saving still has its last one."""
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
-        """Save to ``path``, whole or not at all."""
-        path = Path(path)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-        super().save_checkpoint(checkpoint, temporary, storage_options)
-        temporary.replace(path)
+        """Save to ``path``, whole or not at all.
+
+        Raises:
+            UnwrittenError: the folder cannot be written, or the disk is full.
+        """
+        with whole_file(path) as temporary:
+            try:
+                super().save_checkpoint(checkpoint, temporary, storage_options)
+            except RuntimeError as error:  # PyTorch's word for a file that could not be written to its end
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
 
 
 def process_rank() -> int:

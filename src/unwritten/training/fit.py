@@ -11,7 +11,8 @@ import lightning
 from lightning.pytorch.loggers import CSVLogger, Logger
 from omegaconf import DictConfig, OmegaConf
 
-from unwritten.config import settings_from, whole_number
+from unwritten.benchmark.protocols import PROTOCOLS
+from unwritten.config import check_parts, settings_from, whole_number
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.files import whole_file
 from unwritten.models.module import CtcModule
@@ -28,6 +29,11 @@ from unwritten.training.trainer import TrainerSettings, best_and_last, make_trai
 
 LOGGERS = ("csv", "wandb")
 """Kinds of loggers; a table of the losses is always written."""
+_PARTS = (
+    *("data", "data.mix", "data.augment", "data.loader"),
+    *("features", "model", "optimiser", "simulation", "trainer", "logger"),
+)
+_VALUES = ("seed", "store", "processes", "start_from", "protocol", "score_items", "hparams_search")
 # What may change when a run goes on: where and how fast it computes and what it says, not what it computes.
 _FREE = (
     "store",
@@ -55,6 +61,9 @@ def fit(config: DictConfig, run_dir: Path, callbacks: Sequence[lightning.Callbac
         UsageError: an unknown setting.
         UnwrittenError: the data cannot be used, or the run directory cannot be written or is another run's.
     """
+    check_parts(config, _PARTS, _VALUES)
+    if config.protocol not in PROTOCOLS:
+        raise UsageError(f"protocol={config.protocol}: known are {', '.join(PROTOCOLS)}")
     settings = settings_from(TrainerSettings, config.trainer, "trainer")
     seed = whole_number(config.seed, "seed")
     items = whole_number(config.score_items, "score_items")

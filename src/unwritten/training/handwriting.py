@@ -14,7 +14,7 @@ from unwritten.features.spectrogram import SpectrogramSettings
 from unwritten.handwriting import load
 from unwritten.handwriting.corpus import HandwritingCorpus, from_strokes
 from unwritten.handwriting.retrace import retrace
-from unwritten.handwriting.writers import SimulatedWriter
+from unwritten.handwriting.writers import ALPHABET_OF_STYLE, SimulatedWriter
 from unwritten.simulation.clips import written_by
 from unwritten.simulation.severity import SimulationSettings
 from unwritten.store import Store
@@ -39,12 +39,12 @@ class HandwritingSettings:
         sound: False leaves sound out (a model of video alone, much quicker to prepare).
     """
 
-    corpora: tuple[str, ...] = ()
-    simulated_writers: Mapping[str, int] = field(default_factory=dict)
-    takes: int = 1
+    corpora: tuple[str, ...] | str = ()
+    simulated_writers: Mapping[str, int] = field(default_factory=lambda: {"standard": 60, "cursive": 120})
+    takes: int = 2
     words: int = 2000
     performances: int = 1
-    retraced_share: float = 0.0
+    retraced_share: float = 0.12
     validation_share: float = 0.1
     sound: bool = True
 
@@ -54,6 +54,10 @@ class HandwritingSettings:
         bounded(self, takes=(1, INFINITE), words=(1, INFINITE), performances=(1, INFINITE))
         bounded(self, retraced_share=(0.0, 1.0))
         bounded(self, validation_share=(0.001, 0.999))
+        for style, count in self.simulated_writers.items():
+            if style not in ALPHABET_OF_STYLE or count < 0:
+                known = ", ".join(ALPHABET_OF_STYLE)
+                raise ValueError(f"simulated_writers.{style}={count}: give 0 or more writers of {known}")
 
 
 def gather(

@@ -45,7 +45,7 @@ class MixSettings:
     """
 
     spelled: float = 0.5
-    letters: float = 0.1
+    letters: float = 0.15
     random_spelling: float = 0.25
     longest_spelled: int = 5
     word_flatness: float = 0.3
@@ -83,7 +83,7 @@ class SoundAugmentSettings:
     tilt: float = 0.2
     shot_floor: float = 0.4
     shot_floor_probability: float = 0.35
-    offset_s: float = 0.025
+    offset_s: float = 0.06
     band_masks: int = 2
     band_width: int = 6
     video_only: float = 0.0

@@ -23,7 +23,7 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 from optuna.trial import TrialState
 
-from unwritten.config import INFINITE, bounded
+from unwritten.config import INFINITE, bounded, real_number
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.training.callbacks import process_rank
 from unwritten.training.sweep_summary import TrialSummary, format_summary, write_summary
@@ -59,6 +59,17 @@ class SearchSettings:
             keys = set(node)
             if not ({"low", "high"} <= keys <= {"low", "high", "log", "step"} or keys == {"choices"}):
                 raise ValueError(f"space.{name} needs low and high (and log or step), or choices")
+            if "choices" in keys:
+                if not isinstance(node["choices"], list | tuple) or not node["choices"]:
+                    raise ValueError(f"space.{name}.choices={node['choices']}: give a list of values")
+                continue
+            low, high = (
+                real_number(node[key], f"hparams_search.space.{name}.{key}", low=-INFINITE) for key in ("low", "high")
+            )
+            if low > high or (node.get("log") and low <= 0):
+                raise ValueError(f"space.{name}.low={low:g}: give at most high={high:g}, and above 0 with log")
+            if real_number(node.get("step", 1.0), f"hparams_search.space.{name}.step") == 0:
+                raise ValueError(f"space.{name}.step=0: give more than 0")
 
 
 class PruneTrial(lightning.Callback):

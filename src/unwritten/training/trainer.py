@@ -52,6 +52,8 @@ class TrainerSettings:
     def __post_init__(self) -> None:
         bounded(self, max_epochs=(1, INFINITE), gradient_clip_val=(0.0, INFINITE), num_nodes=(1, INFINITE))
         bounded(self, ema_decay=(0.0, 0.999999))
+        if isinstance(self.devices, int) and self.devices < 1 and self.devices != -1:
+            raise ValueError(f"devices={self.devices}: give 1 or more, -1 for all, a list of them, or auto")
         if self.threads is not None:
             bounded(self, threads=(1, INFINITE))
 
