@@ -130,10 +130,11 @@ def place(request: pytest.FixtureRequest, letters: Path, tmp_path: Path, monkeyp
     if "SAMPLES" in command or "CLIP" in command:
         sample = request.getfixturevalue("sample_clips") / "letters" / "standard"
         shutil.copytree(sample, tmp_path / "SAMPLES")
-        (tmp_path / "SAMPLES" / "words" / "standard").mkdir(parents=True)
-        words = request.getfixturevalue("data") / "above.mp4"
-        (tmp_path / "SAMPLES" / "words" / "standard" / "above_muted.mp4").symlink_to(words)
         (tmp_path / "CLIP.mp4").symlink_to(sample / "a-1.mp4")
+    if "samples/" in command:
+        (tmp_path / "samples" / "words" / "standard").mkdir(parents=True)
+        word = request.getfixturevalue("data") / "above.mp4"
+        (tmp_path / "samples" / "words" / "standard" / "above_muted.mp4").symlink_to(word)
     return tmp_path
 
 
