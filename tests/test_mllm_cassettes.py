@@ -1,7 +1,7 @@
 """What goes over the wire to each vendor and what comes back, as kept in ``cassettes``: a client that changes it shows.
 
-A cassette holds the request that the vendor's real client sends, its keys and media cut, a whole reply in the vendor's
-format, and what is taken from it.
+A cassette holds the request that the vendor's real client sends, its keys and media cut, with the client's version, a
+whole reply in the vendor's format, and what is taken from it.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def test_the_request_is_the_kept_one_and_the_kept_reply_is_understood(path, clip
             "headers": {name: headers[name] for name in _HEADERS if name in headers},
             "body": server.asked[0],
         }
-    assert cut(sent) == cassette["request"]
+    assert cut(sent) == cassette["request"], f"{cassette['client']} sent something else"
     taken = {name: getattr(answer, name) for name in cassette["taken"]}
     assert taken == cassette["taken"], answer.error
 

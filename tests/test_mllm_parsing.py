@@ -139,6 +139,8 @@ ABOVE = [  # of five letters: all say above
     '<think>a <think>"about"</think> again **about**</think> above',
     "The word is about, or so it seems.</think>above",
     "<THINK>about</THINK> <answer>above</answer>",
+    "[THINK]about[/THINK]above",
+    "\u25c1think\u25b7about\u25c1/think\u25b7above",
     "<reasoning>Answer: about</reasoning>above",
 ]
 NOTHING = [  # a person takes no word of five letters from these

@@ -20,7 +20,8 @@ from unwritten.types import State
 
 _STRAIGHT = {0x201C: '"', 0x201D: '"', 0x201E: '"', 0x2018: "'", 0x2019: "'", 0xAB: '"', 0xBB: '"'}
 _THINKING = re.compile(
-    r"<(/?)\s*(?:think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis)\s*>", re.IGNORECASE
+    r"<(/?)\s*(?:think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis)\s*>|[\[\u25c1](/?)think[\]\u25b7]",
+    re.IGNORECASE,
 )
 _FORMAT = re.compile(r"</?(?:b|i|u|s|p|em|strong|br|span|code|div|mark|pre|samp)\s*/?>", re.IGNORECASE)
 _LATEX = re.compile(r"\\(?:text\w*|math\w+|emph)\s*\{([^{}]*)\}")
@@ -169,7 +170,7 @@ def without_thinking(text: str) -> str:
     for mark in _THINKING.finditer(text):
         if depth == 0:
             kept.append(text[last : mark.start()])
-        if mark[1]:
+        if mark[1] or mark[2]:
             if depth == 0:
                 kept.clear()  # its beginning was the server's own
             depth = max(0, depth - 1)
