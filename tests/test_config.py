@@ -12,13 +12,15 @@ from omegaconf import OmegaConf
 from unwritten.cli import main
 from unwritten.config import settings_from, whole_number
 from unwritten.decoding.settings import DecodingSettings
-from unwritten.errors import UsageError
+from unwritten.errors import UnwrittenError, UsageError
+from unwritten.evaluation.log import AnswerLog
 from unwritten.features.extract import FeatureSettings
 from unwritten.features.kinematics import KinematicsSettings
 from unwritten.features.spectrogram import SpectrogramSettings
 from unwritten.files import project_root
 from unwritten.models.fusion import ModelSettings
 from unwritten.models.module import OptimiserSettings
+from unwritten.run import refuse_other_settings
 from unwritten.scoring.intervals import IntervalSettings
 from unwritten.simulation.camera import CameraSettings
 from unwritten.simulation.pen import PenSettings
@@ -156,3 +158,19 @@ def test_what_nobody_can_run_is_named_in_one_line(tmp_path, capsys, program, ove
     said = capsys.readouterr().err
     assert status == 2
     assert said.count("\n") == 1 and named in said, said
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"seed: [1", b"a: ${nowhere}\nb: ${"])
+def test_a_damaged_config_of_a_run_directory_is_one_line(tmp_path, content):
+    (tmp_path / "scores.json").write_text("[]")
+    (tmp_path / "config.yaml").write_bytes(content)
+    with pytest.raises(UnwrittenError, match=r"config\.yaml: cannot be read as a configuration") as caught:
+        refuse_other_settings(OmegaConf.create({"seed": 0}), tmp_path, "scores.json")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("answer", ["3", "null", '{"candidates": 3}', '{"candidates": [1]}', "{}"])
+def test_a_damaged_line_of_answers_is_named(tmp_path, answer):
+    (tmp_path / "answers.jsonl").write_text(f'{{"settings": "x", "answer": {answer}}}\n')
+    with pytest.raises(UnwrittenError, match="line 1 is not a stored answer"):
+        AnswerLog(tmp_path / "answers.jsonl")

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from unwritten.config import whole_number
 from unwritten.errors import UnwrittenError, UsageError
 
 if TYPE_CHECKING:
@@ -84,7 +85,8 @@ class _Loader:
         node = dict(node)
         if self.root is not None and node.get("root"):
             node["root"] = str(self.root)
-        clips = load_benchmark(OmegaConf.create(node), int(run.config.get("seed") or 0))
+        seed = whole_number(run.config.get("seed") or 0, f"{run.path / 'config.yaml'}: seed")
+        clips = load_benchmark(OmegaConf.create(node), seed)
         return clips, self._network(run)
 
     def _network(self, run: Run) -> CtcNetwork | None:

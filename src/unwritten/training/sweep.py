@@ -10,7 +10,7 @@ import logging
 import math
 import os
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,7 +60,7 @@ class SearchSettings:
             if not ({"low", "high"} <= keys <= {"low", "high", "log", "step"} or keys == {"choices"}):
                 raise ValueError(f"space.{name} needs low and high (and log or step), or choices")
             if "choices" in keys:
-                if not isinstance(node["choices"], list | tuple) or not node["choices"]:
+                if isinstance(node["choices"], str) or not isinstance(node["choices"], Sequence) or not node["choices"]:
                     raise ValueError(f"space.{name}.choices={node['choices']}: give a list of values")
                 continue
             low, high = (

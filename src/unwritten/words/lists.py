@@ -109,11 +109,6 @@ class WordList:
     def __contains__(self, word: object) -> bool:
         return word in self._index
 
-    def frequency_of(self, word: str) -> float:
-        """Frequency of a word; 0 when the list does not hold it."""
-        position = self._index.get(word)
-        return 0.0 if position is None else float(self.frequency[position])
-
     @property
     def prior(self) -> NDArray[np.float64]:
         """Float64 ``[W]``: the frequencies, scaled to sum to 1."""
