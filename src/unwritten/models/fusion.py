@@ -18,6 +18,9 @@ from unwritten.models.encoder import SUBSAMPLING, ResidualBlock, StreamEncoder
 
 HEADS = ("video", "audio", "av")
 """Names of the emissions, as the modalities that each of them reads."""
+LABELLED = ("video_head", "audio_head", "fused_head", "video_encoder.guess")
+RECALL = "video_encoder.recall"
+"""Layers whose outputs are labels, and the one whose inputs are."""
 
 
 @dataclass(frozen=True)

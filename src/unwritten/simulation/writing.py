@@ -14,10 +14,20 @@ from unwritten.simulation.motion import MOTION_RATE_HZ, Motion
 from unwritten.simulation.pen import PenSettings, perform
 
 
+_LETTERS_OF_A_PIECE = 4
+
+
 def letter_heights_mm(corpus: HandwritingCorpus) -> NDArray[np.float64]:
-    """Height ``[S]`` of each sample: the median over its writer's samples of the vertical extent, in millimetres."""
+    """Height ``[S]`` of each sample: the median over its writer's samples of the vertical extent, in millimetres.
+
+    Of a text, which slants and has lines, it is the extent of what a few letters take, not of the whole.
+    """
     bounds = corpus.offsets[:-1]
     extent = np.maximum.reduceat(corpus.xy_mm[:, 1], bounds) - np.minimum.reduceat(corpus.xy_mm[:, 1], bounds)
+    for text in np.flatnonzero(np.char.find(corpus.labels, " ") >= 0):
+        y_mm = corpus.xy_mm[corpus.offsets[text] : corpus.offsets[text + 1], 1]
+        pieces = np.array_split(y_mm, max(1, len(str(corpus.labels[text])) // _LETTERS_OF_A_PIECE))
+        extent[text] = np.median([np.ptp(piece) for piece in pieces if len(piece)])
     heights = np.ones(len(corpus))
     _, of_sample = np.unique(corpus.writers, return_inverse=True)
     order = np.argsort(of_sample, kind="stable")

@@ -19,6 +19,7 @@ from unwritten.simulation.clips import written_by
 from unwritten.simulation.severity import SimulationSettings
 from unwritten.store import Store
 from unwritten.training.pool import Pool, PoolSettings, build_pool
+from unwritten.wording import counted
 from unwritten.words.lists import word_list
 
 Styled = tuple[HandwritingCorpus, str]
@@ -34,6 +35,8 @@ class HandwritingSettings:
         takes: of every letter by every simulated writer; ten words for each take.
         words: how many of the most frequent words simulated writers draw theirs from.
         performances: how often each sample is performed for training, each time with other pace, rests and sound.
+        most_samples: greatest number of samples that are taken of each corpus, drawn at random; 0 takes all.
+        longest_label: samples of more letters and spaces are left out; they would be longer than a training item.
         retraced_share: share of the tablets' single letters that are also performed traced over again.
         validation_share: share of the writers that training never sees.
         sound: False leaves sound out (a model of video alone, much quicker to prepare).
@@ -44,6 +47,8 @@ class HandwritingSettings:
     takes: int = 2
     words: int = 2000
     performances: int = 1
+    most_samples: int = 0
+    longest_label: int = 40
     retraced_share: float = 0.12
     validation_share: float = 0.1
     sound: bool = True
@@ -52,7 +57,8 @@ class HandwritingSettings:
         if isinstance(self.corpora, str):  # one file without the brackets of a list
             object.__setattr__(self, "corpora", (self.corpora,))
         bounded(self, takes=(1, INFINITE), words=(1, INFINITE), performances=(1, INFINITE))
-        bounded(self, retraced_share=(0.0, 1.0))
+        bounded(self, longest_label=(1, INFINITE))
+        bounded(self, retraced_share=(0.0, 1.0), most_samples=(0, INFINITE))
         bounded(self, validation_share=(0.001, 0.999))
         for style, count in self.simulated_writers.items():
             if style not in ALPHABET_OF_STYLE or count < 0:
@@ -61,9 +67,11 @@ class HandwritingSettings:
 
 
 def gather(
-    settings: HandwritingSettings, seed: int, frequent: Sequence[str] | None = None
+    settings: HandwritingSettings, alphabet: str, seed: int, frequent: Sequence[str] | None = None
 ) -> tuple[list[Styled], list[Styled]]:
     """Training and validation corpora with their styles; no writer is in both.
+
+    Samples whose labels hold letters outside the alphabet are left out and counted.
 
     Raises:
         UsageError: there is no handwriting at all.
@@ -73,14 +81,21 @@ def gather(
     training: list[Styled] = []
     validation: list[Styled] = []
     for path in settings.corpora:
-        corpus = load(path)
+        corpus = load(path, alphabet=alphabet)
         print(corpus.describe())
+        short = np.char.str_len(corpus.labels) <= settings.longest_label
+        if not short.all():
+            print(f"{path}: {counted(int((~short).sum()), 'sample')} over {settings.longest_label} letters left out")
+            corpus = corpus.subset(short)
+        if 0 < settings.most_samples < len(corpus):
+            drawn = np.random.default_rng([seed, len(corpus)]).permutation(len(corpus))[: settings.most_samples]
+            corpus = corpus.subset(np.sort(drawn))
         kept, held = corpus.split_writers((1.0 - share, share), seed)
         training.append((kept, "standard"))
         validation.append((held, "standard"))
         if settings.retraced_share > 0:
             for part, styled in ((kept, training), (held, validation)):
-                styled += _retraced(part, settings.retraced_share, seed)
+                styled += _retraced(part, settings.retraced_share, alphabet, seed)
     words = tuple((word_list("benchmark").words if frequent is None else frequent)[: settings.words])
     for style, count in sorted(settings.simulated_writers.items()):
         if count < 1:
@@ -95,20 +110,21 @@ def gather(
     return training, validation
 
 
-def _retraced(corpus: HandwritingCorpus, share: float, seed: int) -> Sequence[Styled]:
+def _retraced(corpus: HandwritingCorpus, share: float, alphabet: str, seed: int) -> Sequence[Styled]:
     single = np.flatnonzero(np.char.str_len(corpus.labels) == 1)
     rng = np.random.default_rng([seed, len(corpus)])
     chosen = rng.choice(single, size=int(share * len(single)), replace=False) if len(single) else single
     if not len(chosen):
         return []
     strokes = [retrace(corpus[int(index)], rng) for index in chosen]
-    return [(from_strokes(strokes, f"{corpus.source}, retraced"), "retrace")]
+    return [(from_strokes(strokes, f"{corpus.source}, retraced", alphabet=alphabet), "retrace")]
 
 
 def pools(
     settings: HandwritingSettings,
     simulation: SimulationSettings,
     spectrogram: SpectrogramSettings,
+    alphabet: str,
     seed: int,
     store: Store,
     processes: int,
@@ -118,7 +134,7 @@ def pools(
 
     ``frequent`` words are what simulated writers draw from, None for the benchmark's list.
     """
-    training, validation = gather(settings, seed, frequent)
+    training, validation = gather(settings, alphabet, seed, frequent)
     made = PoolSettings(simulation.pen, simulation.sound if settings.sound else None, spectrogram, seed)
     return (
         build_pool(training, made, store, processes, performances=settings.performances),

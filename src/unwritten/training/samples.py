@@ -6,6 +6,7 @@ batches are bounded by frames and hold items of like length. T is the number of 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from unwritten.simulation.camera import CameraSettings, film
 from unwritten.simulation.misplacement import misplace_strokes, stretch_strokes
 from unwritten.simulation.motion import MOTION_RATE_HZ, Motion
 from unwritten.simulation.warp import warp
+from unwritten.training.joins import Join, draw_join, placed
 from unwritten.training.pool import Pool
 
 _POSITIVE = (0.0, INFINITE)
@@ -31,6 +33,8 @@ class MixSettings:
     Attributes:
         spelled: share of words spelled letter by letter from one writer's single letters, one shot each.
         letters: share of single letters; the rest are words written in one take.
+        joined: share of texts joined in one take from one writer's words, or from one writer's single letters.
+        longest_joined: letters and spaces of the longest joined text.
         random_spelling: share of spelled words that are random letters, so that shapes are read and not guessed.
         longest_spelled: letters of the longest spelled word.
         word_flatness: exponent on word frequencies; 0 draws all words alike.
@@ -46,6 +50,8 @@ class MixSettings:
 
     spelled: float = 0.5
     letters: float = 0.15
+    joined: float = 0.0
+    longest_joined: int = 24
     random_spelling: float = 0.25
     longest_spelled: int = 5
     word_flatness: float = 0.3
@@ -60,6 +66,7 @@ class MixSettings:
 
     def __post_init__(self) -> None:
         share = (0.0, 1.0)
+        bounded(self, joined=share, longest_joined=(4, INFINITE))
         bounded(self, spelled=share, letters=share, random_spelling=share, misplaced=share, stretched=share)
         bounded(self, word_flatness=_POSITIVE, misplaced_reach=_POSITIVE, stretched_spread=_POSITIVE, warp=_POSITIVE)
         bounded(self, stretched_turn_rad=(0.0, 3.0), longest_spelled=(2, INFINITE))
@@ -97,11 +104,24 @@ class SoundAugmentSettings:
 
 
 class PlannedItem(NamedTuple):
-    """One item of an epoch: the pool's entries in order, and the seed of everything else."""
+    """One item of an epoch.
+
+    Attributes:
+        entries: the pool's, in order.
+        word: what they write.
+        seed: of everything else.
+        joins: what lies between neighbouring entries; none where each was shot by itself.
+    """
 
     entries: tuple[int, ...]
     word: str
     seed: int
+    joins: tuple[Join, ...] = ()
+
+    @property
+    def shot_by_shot(self) -> bool:
+        """Whether every letter was filmed by itself."""
+        return len(self.entries) == len(self.word) and not self.joins
 
 
 class SoundChange(NamedTuple):
@@ -175,6 +195,11 @@ class Planner:
         self._letter_weights = letter_weights / letter_weights.sum() if len(letter_weights) else letter_weights
         word_weights = np.array([mix.style_weights.get(str(pool.styles[i]), 1.0) for i in self._words])
         self._word_weights = word_weights / word_weights.sum() if len(word_weights) else word_weights
+        by_writer: dict[tuple[str, str], list[int]] = {}
+        for index in self._words if mix.joined else ():
+            if " " not in str(pool.labels[index]):
+                by_writer.setdefault((str(pool.writers[index]), str(pool.styles[index])), []).append(int(index))
+        self._joinable = [entries for _, entries in sorted(by_writer.items()) if len(entries) >= 8]
 
     def plan(self, epoch: int, count: int) -> list[PlannedItem]:
         """The items of an epoch, in no order that matters."""
@@ -188,6 +213,9 @@ class Planner:
         items = []
         for n in range(count):
             spelled = kinds[n] < self.mix.spelled
+            if 0.0 <= kinds[n] - self.mix.spelled < self.mix.joined and (self._joinable or self._hands):
+                items.append(self._joined_text(int(hands[n]), spellings[n], int(seeds[n]), rng))
+                continue
             if (spelled or wholes is None) and self._hands and kinds[n] < max(self.mix.spelled, 1 - self.mix.letters):
                 letters = self._hands[hands[n]]
                 word = self._spelling(letters, spellings[n], rng)
@@ -210,10 +238,47 @@ class Planner:
             own[int(rng.integers(len(own)))] for _ in range(int(rng.integers(2, self.mix.longest_spelled + 1)))
         )
 
+    def _joined_text(self, hand: int, drawn: NDArray[np.integer], seed: int, rng: np.random.Generator) -> PlannedItem:
+        """Words of one writer beside and below one another; half of the time letter by letter."""
+        groups: list[list[int]] = []
+        wanted = int(rng.integers(1, 6))
+        if self._hands and (not self._joinable or rng.random() < 0.5):
+            letters = self._hands[hand]
+            for _ in range(wanted):
+                word = _cased(self._spelling(letters, rng.permutation(drawn), rng), letters, rng)
+                groups.append([letters[letter][int(rng.integers(len(letters[letter])))] for letter in word])
+        else:
+            entries = self._joinable[int(rng.integers(len(self._joinable)))]
+            groups = [[entries[int(chosen)]] for chosen in rng.integers(len(entries), size=wanted + 1)]
+        chosen, spaces, length = list(groups[0]), [""] * (len(groups[0]) - 1), self._written(groups[0])
+        for group in groups[1:]:
+            length += 1 + self._written(group)
+            if length > self.mix.longest_joined:
+                break
+            spaces += ["\n" if rng.random() < 0.2 else " ", *[""] * (len(group) - 1)]
+            chosen += group
+        word = str(self._labels[chosen[0]])
+        for space, entry in zip(spaces, chosen[1:], strict=True):
+            word += space.replace("\n", " ") + str(self._labels[entry])
+        return PlannedItem(tuple(chosen), word, seed, tuple(draw_join(space, rng) for space in spaces))
+
+    def _written(self, entries: list[int]) -> int:
+        return sum(len(str(self._labels[entry])) for entry in entries)
+
+
+def _cased(word: str, letters: Mapping[str, object], rng: np.random.Generator) -> str:
+    """Some words with a capital, some in capitals, some with a sign after them, if the hand has these."""
+    draw = rng.random()
+    other = word.upper() if draw < 0.15 else word.capitalize() if draw < 0.4 else word
+    word = other if set(other) <= letters.keys() else word
+    own = sorted(letters.keys() & set(".,?!:;'-")) if rng.random() < 0.25 else []
+    return word + own[int(rng.integers(len(own)))] if own else word
+
 
 def item_frames(item: PlannedItem, pool: Pool, rate_hz: float) -> int:
     """Upper bound of an item's feature frames."""
     samples = sum(int(pool.starts[entry + 1] - pool.starts[entry]) for entry in item.entries)
+    samples += sum(join.samples for join in item.joins)
     return int(samples * rate_hz / MOTION_RATE_HZ) + 1
 
 
@@ -229,7 +294,7 @@ def compose(
     rng = np.random.default_rng(item.seed)
     motion = _joined(item, pool)
     height_mm = float(pool.heights_mm[item.entries[0]])
-    if len(item.entries) == len(item.word):  # letters filmed one by one
+    if item.shot_by_shot:
         moved = misplace_strokes(
             motion.xy_mm, motion.pen_down, motion.shot, height_mm, mix.misplaced, mix.misplaced_reach, rng
         )
@@ -267,7 +332,7 @@ def letter_shots(item: PlannedItem, lengths: NDArray[np.floating], frames: int) 
         lengths: ``[E]`` frames of each entry.
         frames: T of the item.
     """
-    if len(item.entries) != len(item.word):
+    if not item.shot_by_shot:
         return np.full(frames, -1, dtype=np.int64)
     ends = np.round(np.cumsum(lengths)).astype(np.int64)
     return np.minimum(np.searchsorted(ends, np.arange(frames), side="right"), len(ends) - 1)
@@ -275,13 +340,18 @@ def letter_shots(item: PlannedItem, lengths: NDArray[np.floating], frames: int) 
 
 def _joined(item: PlannedItem, pool: Pool) -> Motion:
     spans = [slice(pool.starts[entry], pool.starts[entry + 1]) for entry in item.entries]
-    counts = [span.stop - span.start for span in spans]
-    total = sum(counts)
+    paths = [pool.xy_centimm[span] / 100.0 for span in spans]
+    contacts = [pool.pen_down[span] for span in spans]
+    shots = np.repeat(np.arange(len(spans)), [len(path) for path in paths])
+    if item.joins:
+        labels = [str(pool.labels[entry]) for entry in item.entries]
+        paths, contacts = placed(paths, contacts, labels, item.joins, float(pool.heights_mm[item.entries[0]]))
+        shots = np.zeros(sum(map(len, paths)), dtype=np.int64)
     return Motion(
-        time_s=np.arange(total) / MOTION_RATE_HZ,
-        xy_mm=np.concatenate([pool.xy_centimm[span] for span in spans]) / 100.0,
-        pen_down=np.concatenate([pool.pen_down[span] for span in spans]),
-        shot=np.repeat(np.arange(len(spans)), counts),
+        time_s=np.arange(len(shots)) / MOTION_RATE_HZ,
+        xy_mm=np.concatenate(paths),
+        pen_down=np.concatenate(contacts),
+        shot=shots,
         word=item.word,
         letter_spans_s=np.zeros((0, 2)),
     )
@@ -317,9 +387,9 @@ def _sounded(
     if not len(pool.mel):
         return energies, heard, change
     rate_hz = bands.rate_hz
-    unknown_cuts = len(item.entries) > 1 and rng.random() < sound.shot_floor_probability
+    unknown_cuts = len(item.entries) > 1 and not item.joins and rng.random() < sound.shot_floor_probability
     start_s = 0.0
-    for entry in item.entries:
+    for number, entry in enumerate(item.entries):
         mel = pool.mel[pool.mel_starts[entry] : pool.mel_starts[entry + 1]]
         begin = round((start_s + rng.normal(0.0, sound.offset_s)) * rate_hz)
         low, high = max(0, begin), min(frames, begin + len(mel))
@@ -328,4 +398,5 @@ def _sounded(
             heard[low:high] = True
             change.floor[low:high] = rng.normal(0.0, sound.shot_floor) if unknown_cuts else 0.0
         start_s += float(pool.starts[entry + 1] - pool.starts[entry]) / MOTION_RATE_HZ
+        start_s += item.joins[number].samples / MOTION_RATE_HZ if number < len(item.joins) else 0.0
     return energies, heard, change

@@ -101,7 +101,14 @@ def assemble(
     model = replace(settings.model, kinematic_inputs=len(CHANNELS), spectrogram_inputs=features.spectrogram.n_mels)
     frequent = None if words is None else tuple(words[0])
     training, validation = pools(
-        settings.handwriting, settings.simulation, features.spectrogram, seed, store, processes, frequent
+        settings.handwriting,
+        settings.simulation,
+        features.spectrogram,
+        model.alphabet,
+        seed,
+        store,
+        processes,
+        frequent,
     )
     unknown = sorted(set("".join({*training.labels, *validation.labels})) - set(model.alphabet))
     if unknown:

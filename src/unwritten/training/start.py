@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from torch import Tensor
+
 from unwritten.errors import UnwrittenError
 from unwritten.features.extract import FeatureSettings
 from unwritten.models.checkpoint import LoadedModel, load_model
+from unwritten.models.fusion import LABELLED, RECALL
 from unwritten.models.module import CtcModule
 from unwritten.training.resume import first_difference
 
@@ -31,17 +34,19 @@ def load_beginning(path: Path | str) -> LoadedModel:
 def begin_with(begun: LoadedModel, path: Path | str, module: CtcModule) -> None:
     """Give a fresh module the weights of a checkpoint, and keep in its record whose they are.
 
-    What only training asks for is not in a small checkpoint and begins anew.
+    The module may read more letters than the checkpoint: those have no weights yet and begin as unlikely as the
+    checkpoint's unlikeliest letter. What only training asks for is not in a small checkpoint and begins anew.
 
     Raises:
-        UnwrittenError: it has another architecture or other features than the run.
+        UnwrittenError: it has another architecture or other features than the run, or letters that the run lacks.
     """
+    before, after = begun.network.settings, module.network.settings
     theirs = {
-        "model": vars(begun.network.settings),
+        "model": vars(before) | {"alphabet": ""},
         "features": FeatureSettings.from_mapping(begun.features).as_mapping(),
     }
     ours = {
-        "model": vars(module.network.settings),
+        "model": vars(after) | {"alphabet": ""},
         "features": FeatureSettings.from_mapping(module.hparams["features"]).as_mapping(),
     }
     difference = first_difference(theirs, ours)
@@ -50,6 +55,33 @@ def begin_with(begun: LoadedModel, path: Path | str, module: CtcModule) -> None:
         raise UnwrittenError(
             f"{path}: has {name}={then}, this run has {now}; give the same, or begin with start_from=null"
         )
-    module.network.load_state_dict(begun.network.state_dict())
+    lost = [letter for letter in before.alphabet if letter not in after.alphabet]
+    if lost:
+        raise UnwrittenError(
+            f"{path}: reads {''.join(lost)}, which model.alphabet lacks; add them, or begin with start_from=null"
+        )
+    labels = [0, *(after.alphabet.index(letter) + 1 for letter in before.alphabet)]
+    module.network.load_state_dict(
+        {
+            name: _widened(name, weight, labels, len(after.alphabet) + 1)
+            for name, weight in begun.network.state_dict().items()
+        }
+    )
     digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
     module.hparams["about"]["started_from"] = {"sha256": digest, "protocol": begun.about["protocol"]}
+
+
+def _widened(name: str, weight: Tensor, labels: list[int], count: int) -> Tensor:
+    """Weights of ``count`` labels from those of a few, which go to ``labels``; others' stay as they are."""
+    layer, _, part = name.rpartition(".")
+    if layer in LABELLED:
+        wide = weight.new_zeros(count, *weight.shape[1:])
+        if part == "bias":
+            wide += weight.min()
+        wide[labels] = weight
+        return wide
+    if name == f"{RECALL}.weight":
+        wide = weight.new_zeros(len(weight), count)
+        wide[:, labels] = weight
+        return wide
+    return weight
