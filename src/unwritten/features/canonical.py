@@ -17,7 +17,6 @@ import numpy as np
 
 from unwritten.types import BoolArray, FloatArray, IntArray, Track
 
-
 PIECE_S = 10.0
 """A shot no longer than this is one piece; longer ones are cut into equal pieces that are not longer."""
 

@@ -13,7 +13,6 @@ from unwritten.handwriting.corpus import HandwritingCorpus
 from unwritten.simulation.motion import MOTION_RATE_HZ, Motion
 from unwritten.simulation.pen import PenSettings, perform
 
-
 _LETTERS_OF_A_PIECE = 4
 
 

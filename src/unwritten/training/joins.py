@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unwritten.simulation.motion import MOTION_RATE_HZ
-from unwritten.types import BoolArray, FloatArray
+from unwritten.types import BoolArray
 
 _BELOW = set("gjpqy,;")
 _TALL = set("bdfhijklt0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ()[]{}!?$%&/|\\#@")
@@ -45,12 +45,12 @@ def draw_join(space: str, rng: np.random.Generator) -> Join:
 
 
 def placed(
-    paths: Sequence[FloatArray],
+    paths: Sequence[NDArray[np.floating]],
     contacts: Sequence[BoolArray],
     labels: Sequence[str],
     joins: Sequence[Join],
     height_mm: float,
-) -> tuple[list[FloatArray], list[NDArray[np.bool_]]]:
+) -> tuple[list[NDArray[np.floating]], list[NDArray[np.bool_]]]:
     """Set entries on lines, with the travel between them.
 
     Args:
@@ -63,7 +63,7 @@ def placed(
     Returns:
         Paths and contacts, entries and travels in turn.
     """
-    moved: list[FloatArray] = []
+    moved: list[NDArray[np.floating]] = []
     down: list[NDArray[np.bool_]] = []
     right_mm, line_mm = 0.0, 0.0
     for number, (path, contact) in enumerate(zip(paths, contacts, strict=True)):
@@ -95,7 +95,7 @@ def _share_below(label: str, extent_mm: float, height_mm: float) -> float:
     return extent_mm * (0.33 if _TALL & set(label) else 0.5)
 
 
-def _travel(start: FloatArray, end: FloatArray, samples: int) -> FloatArray:
+def _travel(start: NDArray[np.floating], end: NDArray[np.floating], samples: int) -> NDArray[np.floating]:
     """Minimum-jerk travel ``[samples, 2]`` (Flash and Hogan 1985) between two points, neither of them included."""
     u = np.arange(1, samples + 1)[:, None] / (samples + 1)
     return start + (u**3 * (10.0 - 15.0 * u + 6.0 * u**2)) * (end - start)

@@ -340,7 +340,7 @@ def letter_shots(item: PlannedItem, lengths: NDArray[np.floating], frames: int) 
 
 def _joined(item: PlannedItem, pool: Pool) -> Motion:
     spans = [slice(pool.starts[entry], pool.starts[entry + 1]) for entry in item.entries]
-    paths = [pool.xy_centimm[span] / 100.0 for span in spans]
+    paths: list[NDArray[np.floating]] = [pool.xy_centimm[span] / 100.0 for span in spans]
     contacts = [pool.pen_down[span] for span in spans]
     shots = np.repeat(np.arange(len(spans)), [len(path) for path in paths])
     if item.joins:
