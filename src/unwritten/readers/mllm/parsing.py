@@ -66,7 +66,7 @@ _SUBJECT = (
 )
 _SAYS_QUOTED = re.compile(
     rf"(?:{_SUBJECT}|\b(?:it|this|that|which|he|she|they|hand|pen))\s*(?:'s|\s{_VERB}){_MAYBE}\s*:?\s*"
-    rf"{_QUOTES}+({_VALUE})[.,]?{_QUOTES}+{_NO_CHOICE}",
+    rf"{_QUOTES}+({_VALUE})[.,]?{_QUOTES}++{_NO_CHOICE}",
     re.IGNORECASE,
 )
 _OF_LETTER = re.compile(r"letter", re.IGNORECASE)
@@ -141,8 +141,7 @@ def parse(reply: str, n: int | None) -> Parsed:
     A single word of another length is ``malformed`` and kept in ``word``: it says nothing about the item's letters in
     order, but what the model said stays visible.
     """
-    text = without_thinking(unicodedata.normalize("NFKC", reply).translate(_STRAIGHT))
-    text = "".join(letter for letter in text if unicodedata.category(letter) != "Cf").strip()
+    text = without_thinking(plain_letters(reply)).strip()
     if not re.search(r"\w", text):
         return Parsed("", "empty", "nothing")
     held = _contained(text)
@@ -161,6 +160,14 @@ def parse(reply: str, n: int | None) -> Parsed:
     if _REFUSAL.search(text):
         return Parsed("", "refused", "refusal")
     return Parsed("", "malformed", "several")
+
+
+def plain_letters(text: str) -> str:
+    """The text with full-width and styled letters as plain ones, straight quotes, and no marks without width."""
+    # Signs such as the trademark's hold no letters that somebody wrote.
+    whole = unicodedata.normalize("NFC", text)
+    plain = (one if unicodedata.category(one) == "So" else unicodedata.normalize("NFKC", one) for one in whole)
+    return "".join(one for one in "".join(plain).translate(_STRAIGHT) if unicodedata.category(one) != "Cf")
 
 
 def without_thinking(text: str) -> str:
@@ -218,7 +225,8 @@ def _whole(text: str, n: int | None) -> Iterable[str]:
         if match and not (led and _describes(match[1], n)):
             return [match[1]]
     words = re.findall(r"[^\W\d_]+", text)
-    if len(words) > 1 and all(len(word) == 1 and word.isascii() for word in words) and "/" not in text:
+    letters = len(words) > 1 and all(len(word) == 1 and word.isascii() for word in words)
+    if letters and not re.search(r"[/\d]", text):  # a slash would be a choice
         return ["".join(words)]
     same = len(words) > 1 and len({word.lower() for word in words}) == 1 and words[0].isascii()
     return words[:1] if same else []
