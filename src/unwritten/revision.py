@@ -1,6 +1,6 @@
 """Which revision of the code this is: that of the clone, or the one that a wheel or an sdist was built from.
 
-The build (``hatch_build.py``) runs this file by its path, so that it imports nothing of the package.
+The build (``.ci/hatch_build.py``) runs this file by its path, so that it imports nothing of the package.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ Announce = Callable[[int, int], None]
 """Is told, before anything is fetched, how many files and bytes there are."""
 
 SAMPLES = "RiRi-y/unwritten-benchmark/d5a71942375ec091be9f9b5b3e553f1969e3ed7a"
-"""Repository on GitHub and the whole name of the commit that brought the clips: raw files are not found by a short one."""
+"""Repository on GitHub and the commit that brought the clips: its whole name, since raw files want no short one."""
 UNIPEN_RECORD = "1195803"
 """UNIPEN train_r01_v07 on Zenodo, doi:10.5281/zenodo.1195803."""
 
