@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from unwritten.errors import UnwrittenError
 from unwritten.scoring import edit_distance, edit_similarity, ordered_letter_accuracy
-from unwritten.scoring.metrics import chance_corrected_ola, chance_ola, letter_hits
+from unwritten.scoring.metrics import chance_corrected_ola, chance_ola, letter_hits, text_errors
 
 words = st.text(alphabet="abcde", min_size=1, max_size=6)
 
@@ -97,3 +97,17 @@ def test_chance_equals_the_mean_over_all_other_items_answers() -> None:
         if row != column
     ]
     assert chance_ola(truths, answers) == pytest.approx(np.mean(pairs))
+
+
+def test_errors_of_a_text_count_case_and_signs_and_any_white_space_as_one() -> None:
+    assert text_errors("Hello,  world", " Hello, world\n") == (0, 12, 0, 2)
+    assert text_errors("Hello, world", "hello word") == (3, 12, 2, 2)
+    assert text_errors("a b c", "") == (5, 5, 3, 3)
+
+
+@given(st.text(alphabet="aB ,", max_size=9), st.text(alphabet="aB ,", max_size=9))
+def test_errors_of_a_text_are_at_most_the_longer_of_both(truth: str, answer: str) -> None:
+    letters, of_letters, of_words = (text_errors(truth, answer)[place] for place in (0, 1, 3))
+    assert letters <= max(of_letters, text_errors(answer, truth)[1])
+    assert (letters == 0) == (truth.split() == answer.split())
+    assert of_words == len(truth.split())

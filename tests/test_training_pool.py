@@ -64,7 +64,7 @@ def test_more_performances_leave_the_first_as_they_are(twice: Pool, corpora: lis
 
 def test_only_the_writers_trained_on_are_performed_more_than_once(tmp_path: Path) -> None:
     settings = HandwritingSettings(simulated_writers={"standard": 1}, words=3, performances=2, sound=False)
-    given = (SIMULATION, SpectrogramSettings(), 0, Store(tmp_path), 1, ("of", "at", "it"))
+    given = (SIMULATION, SpectrogramSettings(), "abcdefghijklmnopqrstuvwxyz", 0, Store(tmp_path), 1, ("of", "at", "it"))
     training, validation = pools(settings, *given)
     assert len(training) == 2 * len(validation)
     assert len(pools(replace(settings, performances=1), *given)[0]) == len(validation)

@@ -15,6 +15,7 @@ from unwritten.models.checkpoint import load_model, save_small
 from unwritten.models.fusion import FusionModel, ModelSettings
 from unwritten.models.module import CtcModule
 from unwritten.training.joins import Join, draw_join, placed
+from unwritten.training.resume import last_checkpoint, save_state
 from unwritten.training.start import begin_with
 from unwritten.types import Track
 
@@ -86,3 +87,34 @@ def test_letters_of_a_long_slanted_line_keep_the_size_that_they_have_in_a_short_
     slant = np.ptp(canonical_xy(slanted(6 * PIECE_S, 0.1))[:40, 1])
     assert long == pytest.approx(short, rel=0.05)
     assert slant > short / 2.5  # as one piece it would be a tenth
+
+
+def test_a_state_is_less_than_half_of_a_checkpoint_and_goes_on_with_more_handwriting(tmp_path: Path) -> None:
+    module = CtcModule(SMALL, {"total_steps": 100}, about={"seed": 0})
+    adam = torch.optim.AdamW(module.parameters())
+    sum(value.square().sum() for value in module.parameters()).backward()
+    adam.step()
+    weights = module.state_dict()
+    content = {
+        "state_dict": weights,
+        "current_model_state": {name: value + 1 for name, value in weights.items()},
+        "averaging_state": {"n_averaged": torch.tensor(1)},
+        "optimizer_states": [adam.state_dict()],
+        "hyper_parameters": dict(module.hparams),
+    }
+    torch.save(content, tmp_path / "last.ckpt")
+    save_state(tmp_path / "last.ckpt", tmp_path / "state.ckpt")
+    kept = torch.load(tmp_path / "state.ckpt", weights_only=True)
+    assert all(torch.allclose(kept["state_dict"][name].float(), weights[name], atol=1e-3) for name in weights)
+    longer = CtcModule(SMALL, {"total_steps": 900}, about={"seed": 0})
+    assert last_checkpoint(tmp_path / "new", longer, tmp_path / "state.ckpt") == tmp_path / "state.ckpt"
+    adam.load_state_dict(kept["optimizer_states"][0])
+    assert {value.dtype for state in adam.state.values() for value in state.values()} == {torch.float32}
+    with pytest.raises(UnwrittenError, match="no such state"):
+        last_checkpoint(tmp_path / "new", longer, tmp_path / "nothing.ckpt")
+
+
+def test_a_small_checkpoint_has_no_state_to_go_on_from(tmp_path: Path) -> None:
+    save_small(FusionModel(SMALL), {}, {}, tmp_path / "small.ckpt")
+    with pytest.raises(UnwrittenError, match="is no training checkpoint"):
+        save_state(tmp_path / "small.ckpt", tmp_path / "state.ckpt")

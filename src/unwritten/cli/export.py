@@ -24,6 +24,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=".ckpt: the weights in half precision with all that a reader needs; .onnx: the network, single precision",
     )
     parser.add_argument(
+        "--resumable",
+        action="store_true",
+        help="keep what training needs to go on (resume_from=FILE), of a run's last.ckpt",
+    )
+    parser.add_argument(
         "--calibrate",
         type=Path,
         nargs="+",
@@ -56,6 +61,14 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{output}: give a name that ends in .ckpt (small checkpoint) or .onnx")
     if not (0 < arguments.held_share < 1 and arguments.limit > 0):
         raise UsageError("--held-share lies between 0 and 1, --limit above 0")
+    if arguments.resumable:
+        if suffix != ".ckpt" or arguments.calibrate:
+            raise UsageError("--resumable writes a .ckpt as training left it: neither .onnx nor --calibrate")
+        from unwritten.training.resume import save_state
+
+        save_state(arguments.checkpoint, output)
+        print(f"{output}: {output.stat().st_size / 1e6:.1f} MB; go on with python train.py ... resume_from={output}")
+        return 0
     from unwritten.models.checkpoint import LoadedModel, load_model, save_small
     from unwritten.models.temperature import divide_logits
 

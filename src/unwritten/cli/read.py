@@ -15,6 +15,7 @@ from unwritten.cli._warnings import held_warnings
 from unwritten.errors import UnwrittenError, UsageError
 
 if TYPE_CHECKING:
+    from unwritten.decoding.text import ReadWord
     from unwritten.readers.ctc import CtcReader
 
 _ORDER = 4  # letters looked at together by --lexicon order
@@ -34,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="benchmark, english, none (any letters), order (any letters, likelier as they follow in English), "
         "or a file with a word a line",
     )
+    parser.add_argument("--text", action="store_true", help="read a text: words, capitals, digits and signs")
     parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="a checkpoint (default: the one shipped)")
     parser.add_argument(
         "--rotate", type=float, metavar="DEG", help="direction of writing in the picture, clockwise from right"
@@ -62,6 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(
             f"--lexicon {arguments.lexicon}: neither benchmark, english, order or none, nor a file; give one of them"
         )
+    if arguments.text and arguments.length is not None:
+        raise UsageError("--text takes no --length: a text has any number of letters")
     from unwritten.recordings.record import modality_of_file
     from unwritten.types import Clip
 
@@ -95,10 +99,14 @@ def run(arguments: argparse.Namespace) -> int:
                     "unsure": unsure,
                     "letter_times_s": [[round(first, 3), round(last, 3)] for first, last in spans_s],
                 }
+                | ({"words": [_word(one) for one in reading.words]} if arguments.text else {})
             )
         )
         return 0
     print(answer.word + ("  (not sure)" if unsure else ""))
+    if arguments.text:
+        print(f"modality: {modality}, {seconds:.1f} s", file=sys.stderr)
+        return 0
     print("candidates: " + "  ".join(f"{word} {probability:.1%}" for word, probability in answer.candidates))
     print(f"letters without a lexicon: {answer.raw or '-'}")
     print(f"modality: {modality}, {seconds:.1f} s", file=sys.stderr)
@@ -112,13 +120,22 @@ def _reader(arguments: argparse.Namespace) -> CtcReader:
     from unwritten.tracking.settings import TrackerSettings
 
     name = arguments.lexicon
+    tracker = replace(TrackerSettings(), writing_deg=arguments.rotate)
+    if arguments.text:
+        mode = "ctc-text-free" if name == "none" else "ctc-text"
+        return CtcReader(arguments.checkpoint, mode, lexicon=ANY_LENGTH, tracker=tracker)
     return CtcReader(
         arguments.checkpoint,
         mode="ctc-letters" if name in ("none", "order") else "ctc",
         lexicon=ANY_LENGTH if name in ("none", "order", "benchmark") else name,
         decoding=DecodingSettings(letter_order=_ORDER if name == "order" else 0),
-        tracker=replace(TrackerSettings(), writing_deg=arguments.rotate),
+        tracker=tracker,
     )
+
+
+def _word(one: ReadWord) -> dict[str, object]:
+    candidates = [[word, round(probability, 6)] for word, probability in one.candidates]
+    return {"word": one.word, "times_s": [round(time_s, 3) for time_s in one.span_s], "candidates": candidates}
 
 
 def _check_length(arguments: argparse.Namespace, reader: CtcReader) -> None:

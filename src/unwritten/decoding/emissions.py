@@ -50,3 +50,19 @@ def tempered(emissions: Emissions, temperature: float) -> Emissions:
     scaled = emissions / temperature
     peak = scaled.max(axis=1, keepdims=True)
     return scaled - peak - np.log(np.exp(scaled - peak).sum(axis=1, keepdims=True))
+
+
+def restricted(emissions: ArrayLike, alphabet: str, letters: str) -> NDArray[np.floating]:
+    """Emissions ``[T, 1 + letters]`` of some letters of an alphabet: the others are left out, the rest normalised.
+
+    Args:
+        emissions: ``[T, C]`` log probabilities over the blank and the alphabet.
+        alphabet: letters of the columns after the blank.
+        letters: those to keep, in the order wanted; with all of them the emissions come back as they are.
+    """
+    emissions = np.asarray(emissions)
+    if letters == alphabet:
+        return emissions
+    kept = emissions[:, [0, *(alphabet.index(letter) + 1 for letter in letters)]]
+    peak = kept.max(axis=1, keepdims=True)
+    return kept - peak - np.log(np.exp(kept - peak).sum(axis=1, keepdims=True))

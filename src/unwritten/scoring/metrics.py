@@ -43,14 +43,7 @@ def ordered_letter_accuracy(truth: str, answer: str) -> float:
 @lru_cache(maxsize=200_000)
 def edit_distance(truth: str, answer: str) -> int:
     """Levenshtein distance: insertions, deletions and substitutions that turn one word into the other."""
-    truth, answer = normalise(truth), normalise(answer)
-    previous = list(range(len(answer) + 1))
-    for row, letter in enumerate(truth, start=1):
-        current = [row]
-        for column, other in enumerate(answer, start=1):
-            current.append(min(previous[column] + 1, current[-1] + 1, previous[column - 1] + (letter != other)))
-        previous = current
-    return previous[-1]
+    return _distance(normalise(truth), normalise(answer))
 
 
 def edit_similarity(truth: str, answer: str) -> float:
@@ -113,3 +106,27 @@ def chance_ola(truths: Sequence[str], answers: Sequence[str]) -> float:
 def chance_corrected_ola(ola: float, chance: float) -> float:
     """(OLA - chance) / (1 - chance): 0 for answers that know nothing of their items, 1 for perfect ones."""
     return (ola - chance) / (1.0 - chance) if chance < 1.0 else 0.0
+
+
+def text_errors(truth: str, answer: str) -> tuple[int, int, int, int]:
+    """Errors of a text and what they are shares of, for the character error rate (CER) and the word error rate (WER).
+
+    Case and signs count here; white space of any length is one space, and none around the text.
+
+    Returns:
+        Levenshtein distance in characters, characters of the truth, the same in words.
+    """
+    ours, theirs = (unicodedata.normalize("NFC", text).split() for text in (truth, answer))
+    one, other = " ".join(ours), " ".join(theirs)
+    return _distance(one, other), len(one), _distance(ours, theirs), len(ours)
+
+
+def _distance(truth: Sequence[str], answer: Sequence[str]) -> int:
+    """Levenshtein distance between two sequences."""
+    previous = list(range(len(answer) + 1))
+    for row, own in enumerate(truth, start=1):
+        current = [row]
+        for column, other in enumerate(answer, start=1):
+            current.append(min(previous[column] + 1, current[-1] + 1, previous[column - 1] + (own != other)))
+        previous = current
+    return previous[-1]

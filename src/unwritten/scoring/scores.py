@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from unwritten.errors import UnwrittenError
 from unwritten.files import whole_file
 from unwritten.scoring.intervals import CrossedBootstrap, Factor, IntervalSettings
-from unwritten.scoring.metrics import chance_corrected_ola, chance_ola, edit_distance, letter_hits
+from unwritten.scoring.metrics import chance_corrected_ola, chance_ola, edit_distance, letter_hits, text_errors
 from unwritten.scoring.mllm import Answering, answering_of, served_of
 from unwritten.types import MODALITIES, STYLES
 
@@ -46,6 +46,8 @@ class Score:
         answering: in a total, how a reader answered that can fail to, or did; None for the others.
         served_model: in a total, which model answered as its server names it, whether it is another than the asked one,
             and whether it changed; empty where nobody says.
+        cer, cer_low, cer_high: character error rate of texts with its interval, case and signs counted; None where all
+            items are words of a to z. wer, wer_low, wer_high: word error rate.
     """
 
     reader: str
@@ -71,8 +73,15 @@ class Score:
     given: str = ""
     answering: Answering | None = None
     served_model: str = ""
+    cer: float | None = None
+    cer_low: float | None = None
+    cer_high: float | None = None
+    wer: float | None = None
+    wer_low: float | None = None
+    wer_high: float | None = None
 
 
+TEXT_RATES = ("cer", "cer_low", "cer_high", "wer", "wer_low", "wer_high")
 CONTRACT = (
     "reader",
     "benchmark",
@@ -205,7 +214,8 @@ def _score_rows(
     ola = bootstrap.intervals(np.column_stack([part["ola"].to_numpy() for part in own]), (0.0, 1.0))
     word = bootstrap.intervals(np.column_stack([part["correct"].to_numpy() for part in own]), (0.0, 1.0))
     benchmark, protocol, modality, style = key
-    for reader, part, letters, correct in zip(readers, own, ola, word, strict=True):
+    texts = _text_rates(own, bootstrap)
+    for reader, part, letters, correct, rates in zip(readers, own, ola, word, texts, strict=True):
         answered = int((part["state"] == "answered").sum())
         chance = chance_ola(list(part["truth"]), list(part["counted"]))
         yield Score(
@@ -232,7 +242,30 @@ def _score_rows(
             given=given,
             answering=answering_of(part) if style == "all" else None,
             served_model=served_of(part) if style == "all" else "",
+            **rates,
         )
+
+
+def _text_rates(parts: Sequence[pd.DataFrame], bootstrap: CrossedBootstrap) -> list[dict[str, float]]:
+    """CER and WER of each reader's rows, with intervals; empty where all truths are words of small letters.
+
+    A rate is a ratio of sums: each item counts with its errors over the mean size of an item, whose mean is that ratio.
+    """
+    if all(truth.isascii() and truth.isalpha() and truth.islower() for truth in parts[0]["truth"]):
+        return [{} for _ in parts]
+    counts = np.array(
+        [
+            [text_errors(truth, word) for truth, word in zip(part["truth"], part["counted"], strict=True)]
+            for part in parts
+        ],
+        dtype=np.float64,
+    )  # [readers, items, 4]
+    rates: list[dict[str, float]] = [{} for _ in parts]
+    for name, errors in (("cer", 0), ("wer", 2)):
+        values = counts[:, :, errors] / counts[:, :, errors + 1].mean(axis=1, keepdims=True)
+        for row, interval in zip(rates, bootstrap.intervals(values.T, (0.0, np.inf)), strict=True):
+            row |= {name: interval.value, f"{name}_low": interval.low, f"{name}_high": interval.high}
+    return rates
 
 
 def single_protocol(table: pd.DataFrame) -> str:
@@ -281,6 +314,8 @@ def contract_row(score: Score) -> dict[str, Any]:
     row = {name: getattr(score, name) for name in CONTRACT}
     if score.answering is not None:
         row["answering"] = asdict(score.answering)
+    if score.cer is not None:
+        row |= {name: getattr(score, name) for name in TEXT_RATES}
     if score.served_model:
         row["served_model"] = score.served_model
     return row

@@ -33,11 +33,12 @@ _PARTS = (
     *("data", "data.mix", "data.augment", "data.loader"),
     *("features", "model", "optimiser", "simulation", "trainer", "logger"),
 )
-_VALUES = ("seed", "store", "processes", "start_from", "protocol", "score_items", "hparams_search")
+_VALUES = ("seed", "store", "processes", "start_from", "resume_from", "protocol", "score_items", "hparams_search")
 # What may change when a run goes on: where and how fast it computes and what it says, not what it computes.
 _FREE = (
     "store",
     "processes",
+    "resume_from",
     "score_items",
     "logger.*",
     "hparams_search*",
@@ -76,7 +77,7 @@ def fit(config: DictConfig, run_dir: Path, callbacks: Sequence[lightning.Callbac
     data, module = prepare(config, trainer.world_size)
     if begun is not None:
         begin_with(begun, config.start_from, module)
-    last = last_checkpoint(run_dir, module)
+    last = last_checkpoint(run_dir, module, config.get("resume_from"))
     if process_rank() == 0:  # nothing of an earlier run is touched before this one is known to go on with it
         record_run(config, run_dir)
         trainer.loggers = make_loggers(config.logger, run_dir, config)

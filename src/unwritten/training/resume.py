@@ -14,12 +14,16 @@ import torch
 from unwritten.config import settings_from
 from unwritten.errors import UnwrittenError
 from unwritten.features.extract import FeatureSettings
+from unwritten.files import whole_file
 from unwritten.models.fusion import ModelSettings
 from unwritten.models.module import CtcModule, OptimiserSettings
 
 
-def last_checkpoint(run_dir: Path, module: CtcModule) -> Path | None:
+def last_checkpoint(run_dir: Path, module: CtcModule, state: Path | str | None = None) -> Path | None:
     """The checkpoint to go on from, None in a new run directory.
+
+    A new run directory may go on from a state that ``save_state`` wrote. Its handwriting, and with it the length of its
+    schedule, may be another than before.
 
     Raises:
         UnwrittenError: it cannot be read, another version of the project wrote it, or the run that it belongs to had
@@ -27,7 +31,13 @@ def last_checkpoint(run_dir: Path, module: CtcModule) -> Path | None:
     """
     path = run_dir / "checkpoints" / "last.ckpt"
     if not path.is_file():
-        return None
+        if state is None:
+            return None
+        path = Path(state)
+        if not path.is_file():
+            raise UnwrittenError(f"{path}: no such state; name one that unwritten export --resumable wrote")
+    else:
+        state = None
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
         parameters, weights = content["hyper_parameters"], content["state_dict"]
@@ -53,6 +63,8 @@ def last_checkpoint(run_dir: Path, module: CtcModule) -> Path | None:
         "optimiser": mine["optimiser"],
         "seed": mine["about"].get("seed"),
     }
+    if state is not None:
+        stored["optimiser"]["total_steps"] = wanted["optimiser"]["total_steps"]
     difference = first_difference(stored, wanted)
     if difference:
         name, then, now = difference
@@ -66,6 +78,30 @@ def last_checkpoint(run_dir: Path, module: CtcModule) -> Path | None:
             f"{path}: its weights belong to another version's architecture; use that version, or another hydra.run.dir"
         )
     return path
+
+
+def save_state(checkpoint: Path | str, path: Path | str) -> None:
+    """Write what a run needs to go on from its ``last.ckpt``, in less than half of the bytes.
+
+    Weights are the averaged ones in half precision and take the place of the current ones too; the optimiser's moments
+    are bfloat16. So a run that goes on from it nears the weights of an undisturbed one and does not meet them.
+
+    Raises:
+        UnwrittenError: it is no training checkpoint, or the file cannot be written.
+    """
+    try:
+        content = torch.load(checkpoint, map_location="cpu", weights_only=True)
+        averaged = {name: value.half() for name, value in content["state_dict"].items()}
+        moments = [state for optimiser in content["optimizer_states"] for state in optimiser["state"].values()]
+    except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, KeyError, TypeError, ValueError) as error:
+        raise UnwrittenError(f"{checkpoint}: is no training checkpoint; name the last.ckpt of a run") from error
+    content["state_dict"] = averaged
+    if "current_model_state" in content:
+        content["current_model_state"] = averaged  # one tensor under two names is written once
+    for state in moments:
+        state |= {name: value.bfloat16() for name, value in state.items() if name.startswith("exp_avg")}
+    with whole_file(path) as temporary:
+        torch.save(content, temporary)
 
 
 def first_difference(one: Any, other: Any, name: str = "") -> tuple[str, Any, Any] | None:
