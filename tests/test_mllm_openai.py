@@ -351,7 +351,7 @@ def test_an_unclear_reply_is_followed_by_one_question_in_words(clip, tmp_path):
         assert len(server.asked) == 2
         assert {part["type"] for part in server.asked[1]["messages"][0]["content"]} == {"text"}
         assert ESSAY in texts(server.asked[1])
-    assert (answer.state, answer.word, answer.raw) == ("answered", "cat", ESSAY)
+    assert (answer.state, answer.word, answer.raw, answer.error) == ("answered", "cat", ESSAY, "")
     with serving(says(ESSAY), says("NONE")) as server:
         (answer,) = ask(server, tmp_path / "2", [clip], **follow_up)
     assert (answer.state, answer.word) == ("malformed", "")

@@ -137,6 +137,7 @@ class MllmReader(Composer, Reader):
             parsed, error = judge(called.reply, self._expected(clip))
             if self.setup.prompt.follow_up and is_unclear(called.reply, parsed):
                 parsed = await self._follow_up(clip, modality, caller, called.reply, parsed, details, spent)
+                error = "" if parsed.state == "answered" else error
             wrong = self._served.wrong_with(spent)
             if wrong:
                 raise CallError(wrong, "run")
