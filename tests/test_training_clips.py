@@ -185,7 +185,7 @@ def test_a_run_is_scored_on_what_its_protocol_tests_and_says_so(files, tmp_path)
 
 def test_training_begins_with_the_shipped_weights_and_says_whose_they_are(files, tmp_path):
     shipped = default_checkpoint()
-    still = ("model=base", f"start_from={shipped}", "optimiser.learning_rate=0", "score_items=0")
+    still = ("model=base", "start_from=shipped", "optimiser.learning_rate=0", "score_items=0")
     fit(composed(files, f"store={tmp_path / 'store'}", *still), tmp_path / "run")
     mine, theirs = load_model(tmp_path / "run" / "checkpoints" / "best.ckpt"), load_model(shipped)
     for name, weight in theirs.network.state_dict().items():

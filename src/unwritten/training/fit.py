@@ -15,6 +15,7 @@ from unwritten.benchmark.protocols import PROTOCOLS
 from unwritten.config import check_parts, settings_from, whole_number
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.files import whole_file
+from unwritten.models.checkpoint import default_checkpoint
 from unwritten.models.module import CtcModule
 from unwritten.run import record_run, refuse_other_settings
 from unwritten.scoring.scores import Score
@@ -73,10 +74,11 @@ def fit(config: DictConfig, run_dir: Path, callbacks: Sequence[lightning.Callbac
     refuse_other_settings(config, run_dir, "checkpoints/last.ckpt", _FREE)
     checkpoints = best_and_last(run_dir)
     trainer = make_trainer(settings, run_dir, seed, checkpoints, callbacks)
-    begun = load_beginning(config.start_from) if config.get("start_from") else None  # before long preparations
+    start = default_checkpoint() if config.get("start_from") == "shipped" else config.get("start_from")
+    begun = load_beginning(start) if start else None  # before long preparations
     data, module = prepare(config, trainer.world_size)
     if begun is not None:
-        begin_with(begun, config.start_from, module)
+        begin_with(begun, start, module)
     last = last_checkpoint(run_dir, module, config.get("resume_from"))
     if process_rank() == 0:  # nothing of an earlier run is touched before this one is known to go on with it
         record_run(config, run_dir)
