@@ -168,3 +168,13 @@ def test_an_unknown_state_counts_as_failed(clips: list[Clip]) -> None:
     cleaned, problems = clean(table)
     assert problems.counts()["unknown_states"] == 1
     assert np.isclose(score_table(cleaned)[0].ola, 0.75)
+
+
+def test_texts_have_error_rates_that_count_case_and_words_of_small_letters_have_none() -> None:
+    texts = [clip("Hello, world"), clip("42"), clip("ABC")]
+    (total,) = (row for row in score_table(table_of(texts, ["hello world", "42", "ABD"])) if row.style == "all")
+    assert total.cer == pytest.approx((2 + 0 + 1) / (12 + 2 + 3))
+    assert total.wer == pytest.approx((1 + 0 + 1) / (2 + 1 + 1))
+    assert total.cer_low is not None and total.cer_high is not None and total.cer_low <= total.cer <= total.cer_high
+    (words,) = (row for row in score_table(table_of([clip("cat"), clip("dog")], ["Cat", "dig"])) if row.style == "all")
+    assert words.cer is None and words.word_accuracy == 0.5

@@ -108,6 +108,11 @@ def chance_corrected_ola(ola: float, chance: float) -> float:
     return (ola - chance) / (1.0 - chance) if chance < 1.0 else 0.0
 
 
+def is_text(truth: str) -> bool:
+    """Whether a truth is more than a word of small letters, so that case, signs and spaces tell something."""
+    return not (truth.isalpha() and truth == truth.lower())
+
+
 def text_errors(truth: str, answer: str) -> tuple[int, int, int, int]:
     """Errors of a text and what they are shares of, for the character error rate (CER) and the word error rate (WER).
 

@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 from unwritten.errors import UnwrittenError
 from unwritten.files import whole_file
 from unwritten.scoring.intervals import CrossedBootstrap, Factor, IntervalSettings
-from unwritten.scoring.metrics import chance_corrected_ola, chance_ola, edit_distance, letter_hits, text_errors
+from unwritten.scoring.metrics import (
+    chance_corrected_ola,
+    chance_ola,
+    edit_distance,
+    is_text,
+    letter_hits,
+    normalise,
+    text_errors,
+)
 from unwritten.scoring.mllm import Answering, answering_of, served_of
 from unwritten.types import MODALITIES, STYLES
 
@@ -115,7 +123,7 @@ def item_scores(table: pd.DataFrame) -> pd.DataFrame:
     hits, mask = letter_hits(truths, words)
     letters = mask.sum(axis=1)
     table["ola"] = hits.sum(axis=1) / np.maximum(letters, 1)
-    table["correct"] = [float(truth == word) for truth, word in zip(truths, words, strict=True)]
+    table["correct"] = [float(normalise(truth) == normalise(word)) for truth, word in zip(truths, words, strict=True)]
     distances = np.array([edit_distance(truth, word) for truth, word in zip(truths, words, strict=True)], dtype=float)
     longest = np.array([max(len(truth), len(word)) for truth, word in zip(truths, words, strict=True)])
     table["edit_similarity"] = 1.0 - distances / np.maximum(longest, 1)
@@ -251,7 +259,7 @@ def _text_rates(parts: Sequence[pd.DataFrame], bootstrap: CrossedBootstrap) -> l
 
     A rate is a ratio of sums: each item counts with its errors over the mean size of an item, whose mean is that ratio.
     """
-    if all(truth.isascii() and truth.isalpha() and truth.islower() for truth in parts[0]["truth"]):
+    if not any(is_text(truth) for truth in parts[0]["truth"]):
         return [{} for _ in parts]
     counts = np.array(
         [

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from unwritten.errors import UnwrittenError
 from unwritten.files import whole_file
-from unwritten.scoring.metrics import normalise
+from unwritten.scoring.metrics import is_text, normalise
 from unwritten.types import MODALITIES, STATES, Answer, Clip
 
 SCHEMA = pa.schema(
@@ -176,8 +176,13 @@ def clean(table: pd.DataFrame) -> tuple[pd.DataFrame, Problems]:
     repeated = table.duplicated(list(KEY), keep="last")
     duplicates = tuple(labels[repeated])
     table, labels = table[~repeated].reset_index(drop=True), labels[~repeated].reset_index(drop=True)
-    table["word"] = [normalise(word or "") for word in table["word"]]
-    table["truth"] = [normalise(word or "") for word in table["truth"]]
+    truths = [(truth or "").strip() for truth in table["truth"]]
+    # Texts keep their case, which their error rates count.
+    table["word"] = [
+        (word or "").strip() if truth and is_text(truth) else normalise(word or "")
+        for word, truth in zip(table["word"], truths, strict=True)
+    ]
+    table["truth"] = [truth if truth and is_text(truth) else normalise(truth) for truth in truths]
     unknown_state = ~table["state"].isin(STATES)
     no_word = (table["word"] == "") & (table["state"] == "answered")
     letters_only = table["word"].map(lambda word: all(letter.isalpha() for letter in word)).astype(bool)
