@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from unwritten.decoding.text import ReadWord
     from unwritten.readers.ctc import CtcReader
 
+# A letter of the benchmark's clips takes two seconds with its rests; a clip of more than twice that for each letter of
+# the answer, and longer than any short word, holds more than the word.
+_SLOWEST_LETTER_S, _LONG_S = 4.0, 15.0
 _ORDER = 4  # letters looked at together by --lexicon order
 
 
@@ -87,6 +90,13 @@ def run(arguments: argparse.Namespace) -> int:
 
         write_replay(arguments.replay, reading)
     unsure, spans_s = reading.decoded.unsure, reading.decoded.letter_spans_s
+    lasts_s = len(reading.emissions) / reading.decoding.rate_hz
+    if lasts_s > max(_LONG_S, _SLOWEST_LETTER_S * len(answer.word)):
+        unsure = True
+        print(
+            f"unwritten: {arguments.clip}: lasts {lasts_s:.0f} s, and one word is looked for; cut it at each word",
+            file=sys.stderr,
+        )
     if arguments.json:
         print(
             json.dumps(

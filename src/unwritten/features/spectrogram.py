@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from unwritten.types import FloatArray
 
 _POWER_EPSILON = 1e-12  # power of one mel band that no recording goes below: about 1 LSB of 20-bit sound
+_FRAMES_AT_ONCE = 16_384
 _DIGITAL_SILENCE = 1e-3  # of the median frame's power: what a codec's padding or a muted join falls below
 
 
@@ -155,13 +156,16 @@ def _mel_power(
     before = max(0, -int(starts[0]))
     after = max(0, int(starts[-1]) + n_fft - len(signal))
     padded = torch.nn.functional.pad(signal, (before, after))
-    frames = padded.unfold(0, n_fft, 1)[starts + before] * window  # [T, n_fft]
-    spectrum = torch.fft.rfft(frames)
-    # Parseval: over the window's energy and n_fft, so that white noise of variance s^2 has a power of s^2 / n_fft in
-    # each bin, whatever the window.
-    power = (spectrum.real**2 + spectrum.imag**2) / window.square().sum() / n_fft
-    mel = mel_scale(power.T).T
-    return mel, power[:, 1:].sum(dim=1)
+    slices = padded.unfold(0, n_fft, 1)
+    mel, total = [], []
+    for chosen in torch.split(starts + before, _FRAMES_AT_ONCE):  # an hour at once would take 1.5 GB
+        spectrum = torch.fft.rfft(slices[chosen] * window)  # [T, n_fft // 2 + 1]
+        # Parseval: over the window's energy and n_fft, so that white noise of variance s^2 has a power of s^2 / n_fft
+        # in each bin, whatever the window.
+        power = (spectrum.real**2 + spectrum.imag**2) / window.square().sum() / n_fft
+        mel.append(mel_scale(power.T).T)
+        total.append(power[:, 1:].sum(dim=1))
+    return torch.cat(mel), torch.cat(total)
 
 
 def _floor_db(

@@ -1,8 +1,9 @@
 """The whole sound of any file, as one mono waveform.
 
 A file's name is not trusted and neither is its first container: every joined part is decoded by itself, without the
-encoder's delay and padding, averaged to mono, resampled and joined to the ones before it. Damage is passed over and
-counted. Places in the middle that do not decode become silence, so that what follows keeps its time.
+encoder's delay and padding, averaged to mono (but for channels that cancel each other: there the louder one is taken),
+resampled and joined to the ones before it. Damage is passed over and counted. Places in the middle that do not decode
+become silence, so that what follows keeps its time.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from unwritten.errors import UnwrittenError
 from unwritten.media.parts import Part, split_parts
 from unwritten.media.pcm import StreamDecoder
-from unwritten.media.source import check_file, is_picture_stream, open_container
+from unwritten.media.source import check_file, is_picture_stream, open_container, sound_stream
 
 
 @dataclass(frozen=True)
@@ -140,18 +141,24 @@ def _warnings(path: Path, parts: list[AudioPart]) -> Iterator[str]:
             yield f"{path}: {where}: {part.fault}"
 
 
-def _read_part(path: Path, part: Part, rate_hz: int, start_s: float) -> tuple[NDArray[np.float32], AudioPart]:
+def _read_part(
+    path: Path, part: Part, rate_hz: int, start_s: float, channel: int | None = None
+) -> tuple[NDArray[np.float32], AudioPart]:
     with open_container(path, part) as container:
         has_video = any(is_picture_stream(stream) for stream in container.streams)
-        if not container.streams.audio:
+        stream = sound_stream(container)
+        if stream is None:
             return np.zeros(0, np.float32), AudioPart(
                 part.container, "", 0, 0, start_s, 0.0, has_video=has_video, fault="holds no sound"
             )
-        stream = container.streams.best("audio")
-        assert isinstance(stream, AudioStream)
         declared_end_s = _declared_end_s(container, stream)
-        decoder = StreamDecoder(rate_hz)
+        decoder = StreamDecoder(rate_hz, channel)
         fault = decoder.run(container, stream)
+        louder = decoder.louder_of_cancelling()
+        if channel is None and louder is not None:
+            return _read_part(path, part, rate_hz, start_s, louder)
+        if channel is not None and not fault:
+            fault = f"its channels cancel each other; channel {channel + 1} of {decoder.channels} is taken"
         waveform = decoder.finish(trim_at_s=declared_end_s if part.container == "mp4" else None)
         lost_s = decoder.hole_after_error_s
         if declared_end_s is not None and decoder.first_s is not None:

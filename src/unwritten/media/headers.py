@@ -12,7 +12,7 @@ from av.stream import Stream
 
 from unwritten.errors import UnwrittenError
 from unwritten.media.parts import Part, split_parts
-from unwritten.media.source import check_file, open_container
+from unwritten.media.source import check_file, open_container, sound_stream
 from unwritten.media.video import picture_stream
 
 
@@ -104,6 +104,11 @@ def probe(path: Path | str) -> MediaInfo:
     return MediaInfo(path, names[0], parts, sum(durations_s), durations_s[0], video, audio)
 
 
+def is_still(video: VideoInfo) -> bool:
+    """Whether the header states a single picture."""
+    return video.frames == 1
+
+
 def _duration_s(container: InputContainer) -> float:
     """Stated length; where none is stated (a browser's recording), the end of the last packet."""
     if container.format.name == "mp3":  # the container counts the encoder's delay in, the stream does not
@@ -151,9 +156,9 @@ def _video_info(container: InputContainer) -> VideoInfo | None:
 
 
 def _audio_info(container: InputContainer) -> AudioInfo | None:
-    if not container.streams.audio:
+    stream = sound_stream(container)
+    if stream is None:
         return None
-    stream = container.streams.audio[0]
     codec = stream.codec_context
     duration_s, start_s = _times(stream)
     return AudioInfo(codec.name, codec.sample_rate, codec.channels, duration_s, start_s)

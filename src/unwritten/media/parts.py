@@ -24,6 +24,7 @@ Buffer = mmap.mmap | bytes
 _BOXES = frozenset(
     b"ftyp moov mdat free skip wide uuid moof mfra sidx styp ssix meta pdin prft emsg udta pnot PICT junk".split()
 )
+_FOREIGN_BOXES = 16  # so many in a row, at the most, that no standard lists
 _SIGNATURE = re.compile(
     rb"\x1a\x45\xdf\xa3|ID3[\x02-\x04]|OggS\x00\x02|fLaC[\x00\x80]\x00\x00\x22|(?:RIFF|RF64)(?s:.{4})(?:WAVE|AVI )"
     rb"|\x00\x00(?s:.{2})ftyp"
@@ -126,7 +127,7 @@ def _walk_boxes(data: Buffer, position: int) -> tuple[int, bool]:
     length, seen = len(data), False
     while position + 8 <= length:
         size, kind = int.from_bytes(data[position : position + 4], "big"), bytes(data[position + 4 : position + 8])
-        if kind not in _BOXES or (kind == b"ftyp" and seen):
+        if (kind not in _BOXES and not _is_foreign_box(data, position)) or (kind == b"ftyp" and seen):
             return position, False
         if size == 1 and position + 16 <= length:
             size = int.from_bytes(data[position + 8 : position + 16], "big")
@@ -136,6 +137,24 @@ def _walk_boxes(data: Buffer, position: int) -> tuple[int, bool]:
             return position, False
         seen, position = True, position + size
     return (length if position + 8 > length else position), position > length
+
+
+def _is_foreign_box(data: Buffer, position: int) -> bool:
+    """Whether a box of a type that no standard lists lies here: box after box, it leads to one that is listed.
+
+    ISO/IEC 14496-12 has readers skip types that they do not know.
+    """
+    for _ in range(_FOREIGN_BOXES):
+        size = int.from_bytes(data[position : position + 4], "big")
+        if size == 1:
+            size = int.from_bytes(data[position + 8 : position + 16], "big")
+        position += size
+        kind = bytes(data[position + 4 : position + 8])
+        if size < 8 or len(kind) < 4:
+            return False
+        if kind in _BOXES:
+            return kind != b"ftyp"
+    return False
 
 
 def _walk_riff(data: Buffer, position: int) -> tuple[int, bool]:

@@ -13,6 +13,8 @@ from av.container import InputContainer
 from av.packet import Packet
 from numpy.typing import NDArray
 
+from unwritten.media.source import has_sane_rate
+
 # Timestamps of sound jitter by a frame or so; a longer hole is missing sound.
 _SHORTEST_HOLE_S = 0.06
 # After a decoding error no hole is jitter.
@@ -21,13 +23,28 @@ _SHORTEST_LOSS_S = 0.005
 _SHORTEST_OVERLAP_S, _LONGEST_OVERLAP_S = 0.01, 0.2
 # A hole longer than this is a broken clock, not silence.
 _LONGEST_HOLE_S = 600.0
+# Independent channels leave 1 / n of a channel's power in the mean of n. A hundredth of that (20 dB below) means that
+# they cancel each other: two microphones wired the wrong way round, or an inverted copy.
+_CANCELLED = 0.01
+# Samples beyond this are no sound of full scale 1, nor 32-bit integers written as floats.
+_LARGEST = 2.0**31
 
 
 class StreamDecoder:
-    """Decodes one stream to mono at one rate, hole by hole and run by run."""
+    """Decodes one stream to mono at one rate, hole by hole and run by run.
 
-    def __init__(self, rate_hz: int) -> None:
+    Args:
+        rate_hz: rate of the result.
+        channel: the channel to take, None for the mean of all.
+    """
+
+    def __init__(self, rate_hz: int, channel: int | None = None) -> None:
         self.rate_hz = rate_hz
+        self._channel = channel
+        self._power = np.zeros(0)  # sum of squares of each channel, of frames with the same channels
+        self._mean_power = 0.0
+        self._filled_s = 0.0
+        self._not_numbers = 0
         self.first_s: float | None = None
         self.hole_after_error_s = 0.0
         self.source_rate_hz = 0
@@ -58,6 +75,9 @@ class StreamDecoder:
                     self._late_s += pace.seconds(gap)
                     fault, after_error = fault or f"{gap} damaged bytes", True
                 for frame in packet.decode():
+                    if not has_sane_rate(frame.sample_rate):
+                        fault, after_error = fault or f"a rate of {frame.sample_rate} Hz within", True
+                        continue
                     self._add(frame, after_error)
                     after_error = False
                 pace.count(packet)
@@ -69,10 +89,37 @@ class StreamDecoder:
                     break
                 if is_bare:  # the parser hands on the damage as one frame that is too long
                     self._late_s += max(0.0, pace.seconds(packet.size) - pace.frame_s)
+        if self._not_numbers and not fault:
+            fault = f"{self._not_numbers} samples are not numbers; taken as silence"
         return fault
 
+    def louder_of_cancelling(self) -> int | None:
+        """The channel with the most power where the mean of the channels cancels; None where it does not."""
+        count = len(self._power)
+        if count < 2 or self._mean_power >= _CANCELLED * self._power.mean() / count:
+            return None
+        return int(self._power.argmax())
+
+    def _mono(self, frame: AudioFrame) -> NDArray[np.float32]:
+        channels = channels_of(frame)
+        if len(channels) == 0 or channels.shape[1] == 0:
+            return np.zeros(0, np.float32)
+        if channels.dtype.kind == "f":
+            bad = ~(np.abs(channels) <= _LARGEST)  # NaN compares as False
+            if bad.any():
+                self._not_numbers += int(bad.any(axis=0).sum())
+                channels = np.where(bad, 0, channels)
+        mono = mean_of(channels if self._channel is None else channels[min(self._channel, len(channels) - 1)][None])
+        if len(channels) > 1 and self._channel is None:
+            if len(channels) != len(self._power):
+                self._power, self._mean_power = np.zeros(len(channels)), 0.0
+            scaled = np.stack([mean_of(channel[None]) for channel in channels])
+            self._power += np.einsum("ct,ct->c", scaled, scaled, dtype=np.float64)
+            self._mean_power += float(np.dot(mono, mono))
+        return mono
+
     def _add(self, frame: AudioFrame, after_error: bool) -> None:
-        mono = mono_of(frame)
+        mono = self._mono(frame)
         if len(mono) == 0:
             return
         if self._resampler is None or self._resampler.source_hz != frame.sample_rate:
@@ -86,7 +133,8 @@ class StreamDecoder:
             self.first_s = self._next_s = time_s or 0.0
         hole_s = 0.0 if time_s is None else time_s - self._next_s
         shortest_s = _SHORTEST_LOSS_S if after_error else _SHORTEST_HOLE_S
-        if shortest_s < hole_s < _LONGEST_HOLE_S:
+        if shortest_s < hole_s < _LONGEST_HOLE_S - self._filled_s:
+            self._filled_s += hole_s
             self._push(np.zeros(round(hole_s * frame.sample_rate), np.float32))
             self._next_s += hole_s
             self.hole_after_error_s += hole_s if after_error else 0.0
@@ -95,7 +143,7 @@ class StreamDecoder:
             kept = max(0, len(self._held) + round(hole_s * frame.sample_rate))
             self._next_s -= (len(self._held) - kept) / frame.sample_rate
             self._held = self._held[:kept]
-        elif abs(hole_s) >= _LONGEST_HOLE_S:
+        elif hole_s > shortest_s or hole_s <= -_LONGEST_HOLE_S:
             self._next_s += hole_s
         self._push(mono)
         self._next_s += len(mono) / frame.sample_rate
@@ -117,6 +165,7 @@ class StreamDecoder:
         """The waveform, cut where the container's edit list ends it: what follows is the encoder's padding."""
         self._flush()
         waveform = np.concatenate(self._blocks) if self._blocks else np.zeros(0, np.float32)
+        self._blocks.clear()
         if trim_at_s is not None and self.first_s is not None:
             waveform = waveform[: max(0, round((trim_at_s - self.first_s) * self.rate_hz))]
         return waveform
@@ -140,11 +189,16 @@ class _Pace:
         return size * self._seconds / self._bytes if self._bytes else 0.0
 
 
-def mono_of(frame: AudioFrame) -> NDArray[np.float32]:
-    """Mean of a frame's channels, float32 ``[samples]`` in [-1, 1]."""
+def channels_of(frame: AudioFrame) -> NDArray[Any]:
+    """Samples ``[channels, samples]`` of a frame in its own format."""
     samples: NDArray[Any] = frame.to_ndarray()
     if not frame.format.is_planar:
         samples = samples.reshape(-1, frame.layout.nb_channels).T
+    return samples
+
+
+def mean_of(samples: NDArray[Any]) -> NDArray[np.float32]:
+    """Mean over the channels of ``[channels, samples]``, float32 ``[samples]`` in [-1, 1]."""
     if samples.dtype == np.uint8:
         return ((samples.astype(np.float32) - 128.0) / 128.0).mean(axis=0, dtype=np.float32)
     if np.issubdtype(samples.dtype, np.integer):

@@ -1,9 +1,15 @@
-"""Opening a media file, or one part of it, with errors that name the file and the fix."""
+"""Opening a media file, or one part of it, with errors that name the file and the fix.
+
+Whatever a decoder does with damaged bytes, and whatever the code around it takes for granted that they break, ends here
+in one line: every file is decoded inside ``open_container``.
+"""
 
 from __future__ import annotations
 
 import io
 import os
+import stat
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +18,7 @@ from typing import IO
 import av
 import av.error
 import av.stream
+from av.audio.stream import AudioStream
 from av.container import InputContainer
 
 from unwritten.errors import UnwrittenError
@@ -22,6 +29,26 @@ from unwritten.media.parts import Part
 _OPTIONS = {"protocol_whitelist": "file"}
 # libav shows any text named .txt as a terminal recording; that is never a clip.
 _NOT_MEDIA = {"tty", "concat", "ffmetadata", "srt", "webvtt", "ass"}
+# What damage provokes: libav's own errors, and the code around it that meets a header without sense.
+_SURPRISES = (
+    av.error.FFmpegError,
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    TypeError,
+    ValueError,
+    struct.error,
+)
+
+SAMPLE_RATES_HZ = (2_000, 768_000)
+"""Below the first not even a pen's tap is left (its click reaches 1.5 kHz); no converter goes over the second.
+
+A rate of 1 Hz would turn each byte into a second: 128 kB into 17 GB at the model's rate.
+"""
+MAX_PIXELS = 7_680 * 4_320
+"""8K (ITU-R BT.2020). A picture costs up to ten bytes a pixel while it is converted; a larger one is no film."""
 
 
 class ByteRange(io.RawIOBase):
@@ -57,17 +84,24 @@ def check_file(path: Path | str) -> Path:
     """Return ``path`` as a Path when it is a readable file that is not empty.
 
     Raises:
-        UnwrittenError: it is missing, a folder, empty or unreadable.
+        UnwrittenError: it is missing, a folder, a pipe or device, empty or unreadable.
     """
     path = Path(path)
-    if path.is_dir():
-        raise UnwrittenError(f"{path}: is a folder; give one clip")
-    if not path.exists():
-        raise UnwrittenError(f"{path}: no such file; check its name")
     try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise UnwrittenError(f"{path}: is a folder; give one clip")
+        if not stat.S_ISREG(mode):  # to open a pipe that nobody writes to would wait for ever
+            raise UnwrittenError(
+                f"{path}: is not a regular file but a pipe or device; save the clip and give that file"
+            )
         with path.open("rb") as stream:
             if not stream.read(1):
                 raise UnwrittenError(f"{path}: is empty (0 bytes); copy or download it again")
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UnwrittenError(f"{path}: no such file; check its name") from error
+    except ValueError as error:
+        raise UnwrittenError(f"{str(path)!r}: no file can have this name ({error}); check it") from error
     except OSError as error:
         raise UnwrittenError(f"{path}: cannot be opened ({error.strerror}); check its permissions") from error
     return path
@@ -82,7 +116,8 @@ def open_container(path: Path, part: Part | None = None) -> Iterator[InputContai
         part: the byte range to open, None for the whole file.
 
     Raises:
-        UnwrittenError: nothing in it can be read as media.
+        UnwrittenError: nothing in it can be read as media, its rate or size is absurd, or its decoder breaks while
+            the block runs.
     """
     stream: IO[bytes] | None = None
     whole = part is None or (part.offset == 0 and part.size == path.stat().st_size)
@@ -109,7 +144,10 @@ def open_container(path: Path, part: Part | None = None) -> Iterator[InputContai
         with container:
             if container.format.name in _NOT_MEDIA or not container.streams:
                 raise UnwrittenError(f"{path}: {_why_unreadable(path, part)}")
+            _check_bounds(path, container)
             yield container
+    except _SURPRISES as error:
+        raise UnwrittenError(f"{path}: {_why_unreadable(path, part)}") from error
     finally:
         if stream is not None:
             stream.close()
@@ -137,6 +175,41 @@ def _why_unreadable(path: Path, part: Part | None) -> str:
     return "holds no sound or video that can be decoded; copy it again, or convert it to mp4, webm, wav or mp3"
 
 
+def _check_bounds(path: Path, container: InputContainer) -> None:
+    sound = sound_stream(container)
+    if sound is not None and not has_sane_rate(sound.codec_context.sample_rate):
+        low, high = SAMPLE_RATES_HZ
+        raise UnwrittenError(
+            f"{path}: states {sound.codec_context.sample_rate} sound samples a second, sound has {low} to {high};"
+            " export it again"
+        )
+    for stream in container.streams.video:
+        if is_picture_stream(stream):
+            size = (stream.codec_context.width, stream.codec_context.height)
+            if size[0] * size[1] > MAX_PIXELS:
+                raise UnwrittenError(
+                    f"{path}: has pictures of {size[0]} by {size[1]} pixels; scale it down to 7680 by 4320 or less"
+                )
+
+
+def has_sane_rate(rate_hz: int) -> bool:
+    """Whether a sample rate can be a sound's; an unknown one (0) shows when the first block decodes."""
+    return rate_hz == 0 or SAMPLE_RATES_HZ[0] <= rate_hz <= SAMPLE_RATES_HZ[1]
+
+
+def sound_stream(container: InputContainer) -> AudioStream | None:
+    """The stream of sound that players choose, None when none has a decoder."""
+    stream = container.streams.best("audio")
+    if isinstance(stream, AudioStream) and stream.codec_context is not None:
+        return stream
+    return next((stream for stream in container.streams.audio if stream.codec_context is not None), None)
+
+
 def is_picture_stream(stream: av.stream.Stream) -> bool:
-    """True for moving pictures; False for a cover image, which libav also calls a video stream."""
-    return stream.type == "video" and not stream.disposition & av.stream.Disposition.attached_pic
+    """True for moving pictures; False without a decoder, and for a cover, which libav also calls a video stream."""
+    return stream.type == "video" and not is_cover(stream) and stream.codec_context is not None
+
+
+def is_cover(stream: av.stream.Stream) -> bool:
+    """Whether the container calls a picture stream its cover."""
+    return bool(stream.disposition & av.stream.Disposition.attached_pic)

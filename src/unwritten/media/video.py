@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import logging
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,14 +24,23 @@ from numpy.typing import NDArray
 
 from unwritten.errors import UnwrittenError
 from unwritten.media.parts import split_parts
-from unwritten.media.source import check_file, is_picture_stream, open_container
+from unwritten.media.source import MAX_PIXELS, check_file, is_cover, is_picture_stream, open_container, sound_stream
 from unwritten.types import Frame
 
 _LOG = logging.getLogger(__name__)
-# Two pictures with one time stamp are set this far apart; MediaPipe counts whole milliseconds.
-_TICK_S = 0.001
+# Stamps closer than this, or than a quarter of the period of a faster film, stand still: no camera takes 500 pictures a
+# second in a film of 30.
+_STILL_S = 0.002
+# While the clock is behind after stamps that stood still, steps are shorter than the period by so much, to catch up.
+_CATCH_UP = 0.1
+_KNOWN_STEPS = 31  # the period is the median of so many steps between stamps that moved
+# Pictures further apart than a word lasts are worth a line; in all, gaps longer than this are a broken clock.
+_GAP_S, _LONGEST_GAPS_S = 10.0, 600.0
+# Decoding in as many frames at a time as there are cores costs too much memory above 4K (ITU-R BT.2020: 3840 by 2160).
+_FRAME_THREADS_PIXELS = 4_096 * 2_304
 # A clock that steps back further than this was restarted.
 _RESTART_S = 0.5
+_FASTEST_HZ = 1_000.0
 _HDR_PQ = 16  # ITU-T H.273 transfer characteristics: SMPTE ST 2084
 
 
@@ -105,19 +115,29 @@ def open_video(path: Path | str) -> Iterator[Picture]:
     """
     path = check_file(path)
     clock = _Clock()
-    pictures, sound = 0, False
+    pictures, sound, blind = 0, False, False
+    last_s = gaps_s = 0.0
     parts = split_parts(path)
     failure: UnwrittenError | None = None
     for part in parts:
         try:
             with open_container(path, part) as container:
-                sound = sound or bool(container.streams.audio)
+                sound = sound or sound_stream(container) is not None
                 stream = picture_stream(container)
                 if stream is None:
+                    blind = blind or any(not is_cover(stream) for stream in container.streams.video)
                     continue
+                blind = True  # until one decodes
                 clock.restart(_period_s(stream))
                 for frame in _decode(path, container, stream):
                     time_s = clock.time(frame)
+                    gaps_s += time_s - last_s if time_s - last_s > _GAP_S else 0.0
+                    if gaps_s > _LONGEST_GAPS_S:
+                        raise UnwrittenError(
+                            f"{path}: its time stamps jump from {last_s:.2f} to {time_s:.2f} s; what follows is left"
+                            " out, export the film again"
+                        )
+                    last_s = time_s
                     rotation, _ = _orientation(frame)
                     pictures += 1
                     yield Picture(frame, time_s, _aspect(container, stream, frame, rotation), rotation)
@@ -125,11 +145,18 @@ def open_video(path: Path | str) -> Iterator[Picture]:
             failure = failure or error
             if pictures:
                 _LOG.warning("%s", error)
+    if clock.stood_still:
+        _LOG.warning(
+            "%s: the time stamps of %d of its pictures stand still; they are spread by %.1f ms each",
+            path,
+            clock.stood_still,
+            1000 * clock.period_s,
+        )
     if pictures:
         return
     if failure is not None:
         raise failure
-    if sound:
+    if sound and not blind:
         raise UnwrittenError(f"{path}: has sound but no pictures; read it as sound (--modality audio)")
     raise UnwrittenError(f"{path}: holds no picture that decodes; copy it again or re-export it")
 
@@ -140,7 +167,9 @@ def picture_stream(container: InputContainer) -> VideoStream | None:
 
 
 def _decode(path: Path, container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
-    stream.thread_type = "AUTO"
+    context = stream.codec_context
+    context.options = {"max_pixels": str(MAX_PIXELS)}  # also where the size changes within the film
+    stream.thread_type = "AUTO" if context.width * context.height <= _FRAME_THREADS_PIXELS else "SLICE"
     packets = container.demux(stream)
     faults, last_s = 0, 0.0
     while True:
@@ -191,35 +220,60 @@ class _Clock:
     """Time stamps to seconds from the first picture, strictly increasing over parts and restarted clocks."""
 
     def __init__(self) -> None:
+        self.stood_still = 0
         self._last_s: float | None = None
+        self._last_stamp_s: float | None = None
         self._offset_s: float | None = None
-        self._period_s = 1 / 30
+        self._stated_period_s = 1 / 30
+        self._steps_s: deque[float] = deque(maxlen=_KNOWN_STEPS)
+        self._behind = False
+
+    @property
+    def period_s(self) -> float:
+        """Time between two pictures: as stamps that moved have it, else as the container states it."""
+        return float(np.median(self._steps_s)) if len(self._steps_s) > 2 else self._stated_period_s
 
     def restart(self, period_s: float) -> None:
         """A new part begins: its clock starts one period after the last picture."""
-        self._offset_s, self._period_s = None, period_s
+        self._offset_s = self._last_stamp_s = None
+        self._stated_period_s = period_s
+        self._steps_s.clear()
 
     def time(self, frame: VideoFrame) -> float:
+        """Seconds of the next picture."""
         stamp_s = float(frame.pts * frame.time_base) if frame.pts is not None and frame.time_base else None
-        expected_s = 0.0 if self._last_s is None else self._last_s + self._period_s
+        if self._last_s is None:
+            self._offset_s, self._last_stamp_s = (None if stamp_s is None else -stamp_s), stamp_s
+            self._last_s = 0.0
+            return 0.0
+        self._last_s = self._after(self._last_s, stamp_s)
+        self._last_stamp_s = self._last_stamp_s if stamp_s is None else stamp_s
+        return self._last_s
+
+    def _after(self, last_s: float, stamp_s: float | None) -> float:
         if stamp_s is None:
-            time_s = expected_s
-        else:
-            if self._offset_s is None:
-                self._offset_s = expected_s - stamp_s
-            time_s = stamp_s + self._offset_s
-            if self._last_s is not None and time_s < self._last_s - _RESTART_S:
-                self._offset_s = expected_s - stamp_s
-                time_s = expected_s
-        if self._last_s is not None and time_s <= self._last_s:
-            time_s = self._last_s + _TICK_S
-        self._last_s = time_s
+            return last_s + self.period_s
+        step_s = None if self._last_stamp_s is None else stamp_s - self._last_stamp_s
+        if self._offset_s is None or step_s is None or step_s < -_RESTART_S:
+            self._offset_s = last_s + self.period_s - stamp_s
+            return last_s + self.period_s
+        time_s = stamp_s + self._offset_s
+        if step_s < min(_STILL_S, self._stated_period_s / 4):
+            self.stood_still += 1
+            self._behind = True
+            return max(time_s, last_s + self.period_s)
+        self._steps_s.append(step_s)
+        if self._behind:
+            soonest_s = last_s + (1 - _CATCH_UP) * self.period_s
+            self._behind = time_s < soonest_s
+            return max(time_s, soonest_s)
         return time_s
 
 
 def _period_s(stream: VideoStream) -> float:
     rate = stream.average_rate or stream.guessed_rate
-    return float(1 / rate) if rate else 1 / 30
+    # A rate that no camera has comes from stamps that stand still.
+    return float(1 / rate) if rate and rate <= _FASTEST_HZ else 1 / 30
 
 
 def _aspect(container: InputContainer, stream: VideoStream, frame: VideoFrame, rotation: int) -> float:

@@ -20,6 +20,7 @@ from unwritten.tracking.settings import TrackerSettings
 from unwritten.types import Features, Modality, Recording
 
 _LOG = logging.getLogger("unwritten")
+_SHORTEST_S = 0.05  # less than three frames of the features: no letter is written so quickly
 _SILENCE = 10 ** (-75 / 20)  # full scale 1: below the noise of any microphone that was switched on
 
 
@@ -33,10 +34,12 @@ def modality_of_file(path: Path | str) -> Modality:
     if named is not None:
         return named
     from unwritten.media import probe
+    from unwritten.media.headers import is_still
 
     info = probe(path)
     if info.video is not None and info.audio is not None:
-        return "av"
+        # One picture beside sound is a cover, whether or not the container says so.
+        return "audio" if is_still(info.video) else "av"
     if info.video is None and info.audio is None:
         raise UnwrittenError(f"{path}: holds neither video nor sound; give a recording of a hand that writes")
     return "video" if info.video is not None else "audio"
@@ -60,7 +63,10 @@ def record_file(
         return record_sound(path)[0]
     track = stored_track(path, tracker or TrackerSettings(), store)
     if len(track) < 2:
-        raise UnwrittenError(f"{path}: there is nothing to read, it has one frame only; give a film of the writing")
+        raise UnwrittenError(
+            f"{path}: there is nothing to read, it has one frame only; give a film of the writing, or read its sound"
+            " (--modality audio)"
+        )
     waveform, offset_s = None, 0.0
     if modality == "av":
         waveform, report = _heard(path)
@@ -77,6 +83,11 @@ def record_sound(path: Path | str) -> tuple[Recording, AudioReport]:
         UnwrittenError: the file has no sound, or is silent.
     """
     waveform, report = _heard(path)
+    if report.duration_s < _SHORTEST_S:
+        raise UnwrittenError(
+            f"{path}: there is nothing to read, its sound lasts {1000 * report.duration_s:.0f} ms only; give a"
+            " recording of the whole word"
+        )
     if not len(waveform) or float(np.abs(waveform).max()) < _SILENCE:
         raise UnwrittenError(f"{path}: there is nothing to read, its sound is silent; give a recording of the pen")
     return Recording(waveform=waveform), report

@@ -23,12 +23,16 @@ def draw_overlay(frames: Iterable[Frame], track: Track) -> Iterator[NDArray[np.u
         track: ``[T]`` frames.
 
     Yields:
-        RGB uint8 ``[H, W, 3]`` at the frames' own size: red trail pen down, blue pen up, brackets around the tip.
+        RGB uint8 ``[H, W, 3]`` at the first frame's size: red trail pen down, blue pen up, brackets around the tip.
     """
     native = track.tip_px / np.array([track.sample_aspect_ratio, 1.0])
     time_s, contact = np.asarray(track.time_s), np.asarray(track.contact)
+    size: tuple[int, int] | None = None
     for index, (frame, _) in enumerate(zip(frames, time_s, strict=False)):
         image = frame.image.copy()
+        size = size or (image.shape[1], image.shape[0])
+        if image.shape[1::-1] != size:  # the track is in pixels of the first frame
+            image = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
         height = image.shape[0]
         thick = max(1, round(height / 400))
         first = int(np.searchsorted(time_s, time_s[index] - _TRAIL_S))

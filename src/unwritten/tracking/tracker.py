@@ -76,15 +76,33 @@ def _track(stream: Iterable[Planes], settings: TrackerSettings, name: str) -> Tr
     if first is None:
         nothing = np.zeros(0)
         return Track(nothing, np.zeros((0, 2)), nothing > 0, nothing, np.zeros(0, int), nothing, nothing, (0.0, 0.0))
+    found = _found(eye, learned, finger, first, settings, name)
+    _warn_of_unseen(found, eye.shots()[1], name)
+    return found
+
+
+def _found(
+    eye: Eye, learned: LearnedEye, finger: FingerEye, first: Planes, settings: TrackerSettings, name: str
+) -> Track:
+    """The track of the nib or of the fingertip, whichever the film shows."""
     if settings.kind == "mediapipe":
         return _finger_track(eye, finger, first, settings, name)
     pointing = finger.pointing and not _pen_in_hand(learned, finger, first)
     found = _nib_track(eye, None if pointing else learned, first, settings, name)
     if not found.visible.any() and pointing:
         return _finger_track(eye, finger, first, settings, name)
-    if not found.visible.any():
-        _LOG.warning("%s: no pen found, so the track is empty; is a pen over paper in view?", name)
     return found
+
+
+def _warn_of_unseen(found: Track, black: NDArray[np.bool_], name: str) -> None:
+    """Name the shots of the track that is given in which nothing is seen, whatever was tried on the way to it."""
+    if not found.visible.any():
+        _LOG.warning("%s: no pen or fingertip found, so the track is empty; is one over paper in view?", name)
+        return
+    for number in range(int(found.shot.max()) + 1):
+        lit = (found.shot == number) & ~black
+        if lit.any() and not found.visible[lit].any():
+            _LOG.warning("%s: no pen found in shot %d (%s)", name, number + 1, counted(int(lit.sum()), "frame"))
 
 
 def _pen_in_hand(learned: LearnedEye, finger: FingerEye, first: Planes) -> bool:
@@ -100,8 +118,6 @@ def _pen_in_hand(learned: LearnedEye, finger: FingerEye, first: Planes) -> bool:
 def _finger_track(eye: Eye, finger: FingerEye, first: Planes, settings: TrackerSettings, name: str) -> Track:
     shot, black = eye.shots()
     confidence = np.where(black, 0.0, finger.confidence)
-    if not confidence.any():
-        _LOG.warning("%s: no fingertip found, so the track is empty; is a hand in view?", name)
     result = Track(
         time_s=np.array(eye.time_s),
         tip_px=_square_px(np.array(finger.tip), first),
@@ -132,8 +148,6 @@ def _nib_track(eye: Eye, learned: LearnedEye | None, first: Planes, settings: Tr
         asked = learned.follow(frames, adjacent, time_s[frames]) if learned is not None and len(frames) else None
         path = _decide(dark, asked, first, settings)
         if path is None:
-            if len(frames):
-                _LOG.warning("%s: no pen found in shot %d (%s)", name, number + 1, counted(len(frames), "frame"))
             continue
         tip[frames], axis[frames], visible[frames], bridged[frames], confidence[frames], reach[frames] = path[:6]
     if settings.calibrated:

@@ -12,7 +12,7 @@ import numpy as np
 from unwritten.benchmark.audit.pictures import PictureFacts, PictureSettings, look_at_pictures, runs
 from unwritten.errors import UnwrittenError
 from unwritten.files import digest_file
-from unwritten.media import AudioReport, MediaInfo, VideoInfo, modality_from_name, probe, read_audio_report
+from unwritten.media import AudioReport, MediaInfo, VideoInfo, modality_from_name, probe, read_audio_report, source
 
 # Containers that a suffix promises, by the names that ``media.Part`` uses.
 _PROMISED = {
@@ -112,10 +112,12 @@ class FileFacts:
 
 def gather(path: Path, name: str, settings: AuditSettings) -> FileFacts:
     """Read everything about one file that the checks need; never raises for a bad file."""
+    digest = ""
     try:
         size = path.stat().st_size
-        if size == 0:
+        if size == 0 and path.is_file():
             return FileFacts(path, name, 0)
+        source.check_file(path)
         digest = digest_file(path)
         info = probe(path)
     except OSError as error:
