@@ -27,9 +27,14 @@ def whole_file(path: Path | str) -> Iterator[Path]:
         UnwrittenError: the folder cannot be made or written, or the disk is full; nothing is left behind.
     """
     path = Path(path)
-    # A link is written through, and a device such as /dev/null is written to: renaming over either would destroy it.
-    place = path.resolve()
-    device = place.exists() and not place.is_file() and not place.is_dir()
+    try:
+        # A link is written through, and a device such as /dev/null is written to: renaming over either would
+        # destroy it.
+        place = path.resolve()
+        device = place.exists() and not place.is_file() and not place.is_dir()
+    except (OSError, RuntimeError) as error:  # a name that is too long, links that go round in a circle
+        reason = getattr(error, "strerror", None) or "its links go round in a circle"
+        raise UnwrittenError(f"{path}: cannot be written ({reason}); choose another place") from error
     folder = Path(tempfile.gettempdir()) if device else place.parent
     temporary = folder / f".{place.stem}.{os.getpid()}.part{path.suffix}"
     try:

@@ -25,6 +25,7 @@ MM_OF_UNIT = {"mm": 1.0, "cm": 10.0, "m": 1000.0, "in": 25.4, "pt": 25.4 / 72, "
 S_OF_UNIT = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 DEVICE_UNIT_MM = 0.01
 """A device unit without a stated resolution: 1 / 2540 inch, the unit of Windows' and Mac's ink (HIMETRIC)."""
+_LONGEST_PAUSE_S = 3_600.0  # an hour without ink is a broken clock, and would fill memory with travel
 LABELS = ("truth", "label", "transcription", "text")
 _VALUE = re.compile(r"""([!'"]?)\s*(#[0-9A-Fa-f]+|[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[*?TF])""")
 
@@ -83,6 +84,8 @@ def _sample(path: Path, traces: list[Element], formats: dict[str, _Format]) -> S
             start_s = float(times[-1][-1]) + (travel_duration_s(apart_mm) if lifted else 1e-3)
             if time_s is not None and time_s[0] > times[-1][-1]:
                 start_s = float(time_s[0])  # one clock for the whole file
+            if start_s - float(times[-1][-1]) > _LONGEST_PAUSE_S:
+                raise UnwrittenError(f"{path}: its clock jumps by {start_s - times[-1][-1]:.3g} s; mend its T channel")
             if lifted:
                 count = max(1, round((start_s - times[-1][-1]) * 100.0))
                 gap = np.linspace(float(times[-1][-1]), start_s, count + 2)[1:-1]

@@ -70,6 +70,16 @@ def load_model(path: Path | str | None = None) -> LoadedModel:
         raise UnwrittenError(f"{path}: is not a checkpoint that can be read; name one that train.py wrote") from error
     if not isinstance(content, dict):
         raise UnwrittenError(f"{path}: is not a checkpoint of this project; name one that train.py wrote")
+    try:
+        return _loaded(path, content)
+    except (AttributeError, KeyError, MemoryError, TypeError, ValueError) as error:
+        raise UnwrittenError(
+            f"{path}: is not a whole checkpoint ({' '.join(f'{type(error).__name__} {error}'.split())[:100]});"
+            " name one that train.py wrote"
+        ) from error
+
+
+def _loaded(path: Path, content: dict[str, Any]) -> LoadedModel:
     if "hyper_parameters" in content:
         settings, features = content["hyper_parameters"]["model"], content["hyper_parameters"]["features"]
         about = content["hyper_parameters"].get("about", {})
@@ -79,13 +89,25 @@ def load_model(path: Path | str | None = None) -> LoadedModel:
         }
     elif content.get("format") == FORMAT:
         settings, features, about = content["model"], content["features"], content["about"]
-        weights = {name: value.float() for name, value in content["weights"].items()}
+        weights = dict(content["weights"])
     else:
         raise UnwrittenError(
             f"{path}: has checkpoint format {content.get('format')}, this version reads {FORMAT}; use the version of "
             "unwritten that wrote it, or train anew"
         )
+    if not isinstance(features, Mapping) or not features or not weights:
+        raise ValueError("no features or no weights")
+    if not all(isinstance(value, torch.Tensor) and value.is_floating_point() for value in weights.values()):
+        raise ValueError("weights that are no floating-point tensors")
+    with torch.device("meta"):  # settings of a damaged file may ask for any size: shapes are compared first
+        shapes = {
+            name: value.shape
+            for name, value in FusionModel(settings_from(ModelSettings, settings, "model")).state_dict().items()
+        }
+    if shapes != {name: value.shape for name, value in weights.items()}:
+        raise UnwrittenError(f"{path}: its weights belong to another architecture; train anew or name another")
     network = FusionModel(settings_from(ModelSettings, settings, "model"))
+    weights = {name: value.float() for name, value in weights.items()}
     try:
         network.load_state_dict(weights)
     except RuntimeError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from unwritten.report.inputs import PUBLISHED, Results, Row
@@ -113,7 +114,12 @@ def markdown(results: Results) -> str:
 
 
 def _markdown_row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    return "| " + " | ".join(_escape_markdown(cell) for cell in cells) + " |"
+
+
+def _escape_markdown(text: str) -> str:
+    """Text that Markdown shows as it is, in one cell: no link, emphasis, code or HTML of a reader's name."""
+    return re.sub(r"([\\`*_\[\]<>|~])", r"\\\1", " ".join(text.split()))
 
 
 _SPECIAL = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}"} | {
