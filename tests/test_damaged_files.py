@@ -11,6 +11,7 @@ import torch
 from unwritten.errors import UnwrittenError
 from unwritten.files import whole_file
 from unwritten.handwriting.inkml import read_file
+from unwritten.handwriting.load import load as load_handwriting
 from unwritten.models.checkpoint import default_checkpoint, load_model
 
 
@@ -46,3 +47,19 @@ def test_names_that_cannot_be_written(tmp_path: Path, name: str) -> None:
     (tmp_path / "loop.csv").symlink_to(tmp_path / "loop.csv")
     with pytest.raises(UnwrittenError, match="cannot be written"), whole_file(tmp_path / name) as temporary:
         temporary.write_text("a")
+
+
+def test_one_file_of_ink_without_time_does_not_refuse_its_folder(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "a.inkml").write_text("<ink><trace>0 0, 1 1</trace></ink>")
+    with pytest.raises(UnwrittenError, match="no InkML file that can be used"):
+        load_handwriting(tmp_path)
+    form = '<traceFormat><channel name="X"/><channel name="Y"/><channel name="T" units="ms"/></traceFormat>'
+    writer = '<annotation type="writer">w</annotation>'
+    label = '<annotation type="truth">a</annotation>'
+    (tmp_path / "b.inkml").write_text(
+        f"<ink>{form}{writer}<traceGroup>{label}<trace>0 0 0, 90 90 10, 180 0 20</trace></traceGroup></ink>"
+    )
+    assert len(load_handwriting(tmp_path)) == 1
+    assert "a.inkml" in caplog.text

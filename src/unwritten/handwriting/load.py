@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 
 from unwritten.errors import UnwrittenError
 from unwritten.handwriting import iam, inkml, unipen
 from unwritten.handwriting.corpus import HandwritingCorpus, from_strokes, load_npz
+from unwritten.types import Strokes
+
+_LOG = logging.getLogger("unwritten")
 
 
 def load(
@@ -32,8 +36,7 @@ def load(
             return unipen.read_folder(path, alphabet=alphabet, rates_hz=rates_hz)
         ink = sorted(path.rglob("*.inkml"))
         if ink:
-            samples = [sample for file in ink for sample in inkml.read_file(file)]
-            return from_strokes(samples, str(path), alphabet=alphabet)
+            return from_strokes(_readable_ink(path, ink), str(path), alphabet=alphabet)
         if any(path.rglob("*.xml")):
             return iam.read_folder(path, alphabet=alphabet)
         raise UnwrittenError(f"{path}: holds no handwriting; give a UNIPEN, IAM-OnDB or InkML folder, or an .npz file")
@@ -47,3 +50,16 @@ def load(
         line = iam.read_file(path)
         return from_strokes(iam.split_words(line) or [line], str(path), alphabet=alphabet)
     raise UnwrittenError(f"{path}: is no known kind of handwriting; give .npz, .inkml, .xml, or a UNIPEN folder")
+
+
+def _readable_ink(folder: Path, files: list[Path]) -> list[Strokes]:
+    """Samples of every file that can be used; each that cannot is named, and only a folder without any is refused."""
+    samples: list[Strokes] = []
+    for file in files:
+        try:
+            samples += inkml.read_file(file)
+        except UnwrittenError as error:
+            _LOG.warning("%s", error)
+    if not samples:
+        raise UnwrittenError(f"{folder}: holds no InkML file that can be used; mend the files that are named above")
+    return samples
