@@ -178,3 +178,9 @@ def test_texts_have_error_rates_that_count_case_and_words_of_small_letters_have_
     assert total.cer_low is not None and total.cer_high is not None and total.cer_low <= total.cer <= total.cer_high
     (words,) = (row for row in score_table(table_of([clip("cat"), clip("dog")], ["Cat", "dig"])) if row.style == "all")
     assert words.cer is None and words.word_accuracy == 0.5
+
+
+def test_texts_of_any_length_that_err_alike_leave_no_doubt_about_the_error_rate() -> None:
+    texts = [clip("Ab " * count) for count in range(1, 9)]
+    (total,) = (row for row in score_table(table_of(texts, ["Ax " * n for n in range(1, 9)])) if row.style == "all")
+    assert total.wer == total.wer_low == total.wer_high == 1.0

@@ -257,7 +257,8 @@ def _score_rows(
 def _text_rates(parts: Sequence[pd.DataFrame], bootstrap: CrossedBootstrap) -> list[dict[str, float]]:
     """CER and WER of each reader's rows, with intervals; empty where all truths are words of small letters.
 
-    A rate is a ratio of sums: each item counts with its errors over the mean size of an item, whose mean is that ratio.
+    A rate is a ratio of sums. Its interval is that of the mean of each item's linear part in it (the delta method):
+    items of different sizes add nothing by their sizes alone.
     """
     if not any(is_text(truth) for truth in parts[0]["truth"]):
         return [{} for _ in parts]
@@ -270,7 +271,9 @@ def _text_rates(parts: Sequence[pd.DataFrame], bootstrap: CrossedBootstrap) -> l
     )  # [readers, items, 4]
     rates: list[dict[str, float]] = [{} for _ in parts]
     for name, errors in (("cer", 0), ("wer", 2)):
-        values = counts[:, :, errors] / counts[:, :, errors + 1].mean(axis=1, keepdims=True)
+        made, size = counts[:, :, errors], counts[:, :, errors + 1]
+        rate = made.sum(axis=1, keepdims=True) / size.sum(axis=1, keepdims=True)
+        values = rate + (made - rate * size) / size.mean(axis=1, keepdims=True)
         for row, interval in zip(rates, bootstrap.intervals(values.T, (0.0, np.inf)), strict=True):
             row |= {name: interval.value, f"{name}_low": interval.low, f"{name}_high": interval.high}
     return rates
