@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from unwritten.evaluation.loop import asked_items
 from unwritten.readers.base import Plan, Reader
-from unwritten.scoring.text import format_table
+from unwritten.scoring.text import format_table, texts
 from unwritten.types import MODALITIES, Clip, Modality
 from unwritten.wording import counted
 
@@ -31,13 +31,8 @@ def format_plans(made: Sequence[Plan]) -> str:
     )  # fmt: skip
     rows = [
         [
-            plan.reader,
-            plan.modality,
-            f"{plan.items:,}",
-            f"{plan.calls:,}",
-            f"{plan.answered:,}",
-            f"{plan.tokens_in:,}",
-            f"{plan.tokens_out:,}",
+            *texts(plan, "reader", "modality"),
+            *(f"{count:,}" for count in (plan.items, plan.calls, plan.answered, plan.tokens_in, plan.tokens_out)),
             "unknown" if plan.usd is None else f"{plan.usd:.2f}",
             "-" if plan.minutes is None else f"{plan.minutes:.1f}",
             f"{plan.sent_mb:.1f}",

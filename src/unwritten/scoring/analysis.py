@@ -130,22 +130,13 @@ def reader_pairs(scored: pd.DataFrame) -> list[tuple[str, str]]:
 
 def write_analysis(analysis: Analysis, path: Path | str) -> None:
     """Write ``analysis.json``, whole or not at all; keys of two parts become ``reader/modality``."""
-    content: dict[str, Any] = {
-        "scores": [asdict(score) for score in analysis.scores],
-        "fusion": [asdict(effect) for effect in analysis.fusion],
-        "comparisons": [
-            {"modality": modality, **asdict(comparison)}
-            for modality, comparison in zip(analysis.modalities, analysis.comparisons, strict=True)
-        ],
-        "parts": [asdict(part) for part in analysis.parts],
-        "calibration": {"/".join(key): asdict(value) for key, value in analysis.calibration.items()},
-        "confusions": {"/".join(key): value for key, value in analysis.confusions.items()},
-        "problems": analysis.problems,
-        "oracle": [asdict(own) for own in analysis.oracle],
-        "ladders": [asdict(own) for own in analysis.ladders],
-        "letter_times": [asdict(own) for own in analysis.letter_times],
-        "items": [asdict(row) for row in analysis.items],
-    }
+    content = asdict(analysis)
+    modalities = content.pop("modalities")
+    content["comparisons"] = [
+        {"modality": modality, **own} for modality, own in zip(modalities, content["comparisons"], strict=True)
+    ]
+    for name in ("calibration", "confusions"):
+        content[name] = {"/".join(key): value for key, value in content[name].items()}
     with whole_file(path) as temporary:
         temporary.write_text(json.dumps(_finite(content), indent=1) + "\n", encoding="utf-8")
 

@@ -14,8 +14,8 @@ from unwritten.benchmark.protocols import PUBLIC_LETTERS
 from unwritten.errors import UsageError
 from unwritten.scoring.intervals import IntervalSettings
 from unwritten.scoring.metrics import letter_hits, normalise
-from unwritten.scoring.scores import bootstrap_of, item_scores
-from unwritten.scoring.text import format_table
+from unwritten.scoring.scores import bootstrap_of, item_scores, readers_by_items
+from unwritten.scoring.text import format_table, limits, percent, texts
 
 By = Literal["position", "length", "letter", "style", "public"]
 NOTHING = ""
@@ -64,10 +64,7 @@ def ola_by(table: pd.DataFrame, by: By, settings: IntervalSettings | None = None
     parts = []
     for modality, of_modality in scored.groupby("modality", sort=False):
         # Readers on the same items share resamples, which is where the time goes.
-        groups: dict[tuple[str, ...], list[str]] = {}
-        for reader, own in of_modality.groupby("reader", sort=False):
-            groups.setdefault(tuple(sorted(own["item"])), []).append(str(reader))
-        for readers in groups.values():
+        for _, readers in readers_by_items(of_modality):
             own = [of_modality[of_modality["reader"] == reader].sort_values("item") for reader in readers]
             shares = [_shares(rows, by) for rows in own]
             for value, (counts, _) in shares[0].items():
@@ -89,30 +86,19 @@ def _shares(rows: pd.DataFrame, by: By) -> dict[str, tuple[NDArray[np.int64], ND
     """For each value of the split: letters ``[N]`` of each item that fall there, and the share of them right."""
     truths = list(rows["truth"])
     hits, mask = letter_hits(truths, list(rows["counted"]))
-    lengths = mask.sum(axis=1)
-    chosen: dict[str, NDArray[np.bool_]] = {}
-    if by == "position":
-        for position in range(mask.shape[1]):
-            chosen[str(position + 1)] = mask & (np.arange(mask.shape[1]) == position)
-    elif by == "length":
-        for length in np.unique(lengths):
-            chosen[str(length)] = mask & (lengths == length)[:, None]
-    elif by == "style":
-        for style in dict.fromkeys(rows["style"]):
-            chosen[str(style)] = mask & (rows["style"] == style).to_numpy()[:, None]
-    elif by == "public":
-        public = mask & np.isin(_letters(truths, mask.shape[1]), sorted(PUBLIC_LETTERS))
-        chosen = {"shown": public, "not shown": mask & ~public}
-    else:
-        letters = _letters(truths, mask.shape[1])
-        for letter in np.unique(letters[mask]):
-            chosen[str(letter)] = mask & (letters == letter)
+    letters = _letters(truths, mask.shape[1])
+    values = {
+        "position": np.arange(1, mask.shape[1] + 1),
+        "length": mask.sum(axis=1)[:, None],
+        "letter": letters,
+        "style": rows["style"].to_numpy(dtype=str)[:, None],
+        "public": np.where(np.isin(letters, sorted(PUBLIC_LETTERS)), "shown", "not shown"),
+    }[by]
     out = {}
-    for value, where in chosen.items():
+    for value in sorted(set(np.broadcast_to(values, mask.shape)[mask].tolist()), reverse=by == "public"):
+        where = mask & (values == value)
         counts = where.sum(axis=1)
-        if not counts.any():
-            continue
-        out[value] = (counts, (hits & where).sum(axis=1) / np.maximum(counts, 1))
+        out[str(value)] = (counts, (hits & where).sum(axis=1) / np.maximum(counts, 1))
     return out
 
 
@@ -158,15 +144,6 @@ def most_confused(counts: NDArray[np.int64], alphabet: str, most: int = 10) -> l
 
 def format_parts(parts: Sequence[Part]) -> str:
     """OLA over parts of the letters, in percent."""
-    rows = [
-        [
-            part.reader,
-            part.modality,
-            str(part.items),
-            str(part.letters),
-            f"{100 * part.ola:.1f}",
-            f"{100 * part.low:.1f} .. {100 * part.high:.1f}",
-        ]
-        for part in parts
-    ]
+    names = ("reader", "modality", "items", "letters")
+    rows = [[*texts(part, *names), percent(part.ola), limits(part.low, part.high)] for part in parts]
     return format_table(("reader", "modality", "items", "letters", "OLA %", "95 % interval"), rows)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
 from unwritten.scoring.oracle import is_oracle
-from unwritten.scoring.text import format_table
+from unwritten.scoring.text import format_table, texts
 
 MOST_ITEMS = 60
 
@@ -56,32 +57,24 @@ def table_of_items(table: pd.DataFrame, most: int = MOST_ITEMS) -> list[ItemRow]
     if table["item"].nunique() > most:
         return []
     rows = item_rows(table)
-    ranked: dict[str, int] = {}
-    for row in rows:
-        ranked[row.reader] = ranked.get(row.reader, 0) + (row.rank is not None)
-    highest = max(ranked.values(), default=0)
-    return [row for row in rows if highest and ranked[row.reader] == highest]
+    ranked = Counter(row.reader for row in rows if row.rank is not None)
+    return [row for row in rows if ranked and ranked[row.reader] == max(ranked.values())]
 
 
 def format_items(rows: Sequence[ItemRow]) -> str:
     """The table, items together; empty without rows."""
     if not rows:
         return ""
-    several = len({row.reader for row in rows}) > 1
+    reader = ["reader"] if len({row.reader for row in rows}) > 1 else []
     order = {item: place for place, item in enumerate(dict.fromkeys(row.item for row in rows))}
     lines = [
         [
-            row.item,
-            row.truth,
-            *([row.reader] if several else []),
-            row.modality,
+            *texts(row, "item", "truth", *reader, "modality"),
             row.answer or f"({row.state})",
-            "" if row.rank is None else str(row.rank),
-            "" if row.of is None else str(row.of),
+            *texts(row, "rank", "of"),
             "" if row.probability is None else f"{row.probability:.2g}",
         ]
         for row in sorted(rows, key=lambda row: order[row.item])
     ]
-    reader = ["reader"] if several else []
     headings = ["item", "truth", *reader, "modality", "answer", "rank of truth", "among", "its probability"]
     return format_table(headings, lines)

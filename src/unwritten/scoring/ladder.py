@@ -19,7 +19,7 @@ import pandas as pd
 from unwritten.scoring.compare import Comparison, compare_pairs
 from unwritten.scoring.intervals import IntervalSettings
 from unwritten.scoring.scores import item_scores
-from unwritten.scoring.text import format_table
+from unwritten.scoring.text import format_table, gained, percent, texts
 from unwritten.types import MODALITIES
 
 RUNGS = ("media", "ink", "segmentation", "strokes", "letters")
@@ -201,13 +201,11 @@ def format_ladders(found: Sequence[Ladder]) -> str:
         return ""
     rows = [
         [
-            ladder.reader,
-            ladder.modality,
-            rung.given,
-            str(rung.n),
-            f"{100 * rung.ola:.1f}",
-            *_cells(rung.gain),
-            *_cells(rung.over_blind),
+            *texts(ladder, "reader", "modality"),
+            *texts(rung, "given", "n"),
+            percent(rung.ola),
+            *gained(rung.gain),
+            *gained(rung.over_blind),
             "here" if rung.given == ladder.recovers else "",
         ]
         for ladder in found
@@ -217,9 +215,3 @@ def format_ladders(found: Sequence[Ladder]) -> str:
         "reader", "modality", "given", "n", "OLA %", "gain", "95 % interval", "over blind", "95 % interval", "recovers",
     )  # fmt: skip
     return "\n".join([format_table(headings, rows), *(verdict(ladder) for ladder in found)])
-
-
-def _cells(comparison: Comparison | None) -> tuple[str, str]:
-    if comparison is None:
-        return "", ""
-    return f"{100 * comparison.difference:+.1f}", f"{100 * comparison.low:+.1f} .. {100 * comparison.high:+.1f}"

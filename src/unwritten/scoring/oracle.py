@@ -15,7 +15,7 @@ from unwritten.errors import UnwrittenError
 from unwritten.scoring.compare import Comparison, compare_pairs
 from unwritten.scoring.intervals import IntervalSettings
 from unwritten.scoring.scores import item_scores
-from unwritten.scoring.text import format_table
+from unwritten.scoring.text import format_table, gained, percent
 
 STEPS = ("tips", "shots", "contact", "boundaries")
 """True pen tips, shots, contact and letter boundaries, in the order in which the pipeline finds them."""
@@ -136,11 +136,10 @@ def format_oracle(steps: Sequence[OracleStep]) -> str:
         [
             step.name,
             str(step.gain.n),
-            f"{100 * (step.ola - step.gain.difference):.1f}",
-            f"{100 * step.ola:.1f}",
-            f"{100 * step.gain.difference:+.1f}",
-            f"{100 * step.gain.low:+.1f} .. {100 * step.gain.high:+.1f}",
-            *([f"{100 * step.added.difference:+.1f}" if step.added else ""] if nested else []),
+            percent(step.ola - step.gain.difference),
+            percent(step.ola),
+            *gained(step.gain),
+            *(gained(step.added)[:1] if nested else ()),
         ]
         for step in steps
     ]

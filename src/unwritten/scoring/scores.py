@@ -193,7 +193,7 @@ def score_table(table: pd.DataFrame, settings: IntervalSettings | None = None) -
     for (benchmark, protocol), of_protocol in scored.groupby(["benchmark", "protocol"], sort=False):
         for modality in MODALITIES:
             for style, rows in with_all(of_protocol[of_protocol["modality"] == modality]):
-                for items, readers in _readers_by_items(rows):
+                for items, readers in readers_by_items(rows):
                     if items not in cache:
                         first = rows[rows["reader"] == readers[0]].sort_values("item")
                         cache[items] = bootstrap_of(first, settings)
@@ -204,7 +204,8 @@ def score_table(table: pd.DataFrame, settings: IntervalSettings | None = None) -
     return sorted(scores, key=lambda score: (benchmarks[score.benchmark], order[score.reader], score.style != "all"))
 
 
-def _readers_by_items(rows: pd.DataFrame) -> list[tuple[tuple[str, ...], list[str]]]:
+def readers_by_items(rows: pd.DataFrame) -> list[tuple[tuple[str, ...], list[str]]]:
+    """The readers of the rows, those that were asked the same items together, with these items."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for reader, own in rows.groupby("reader", sort=False):
         groups.setdefault(tuple(sorted(own["item"])), []).append(str(reader))

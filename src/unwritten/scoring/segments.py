@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from unwritten.errors import UnwrittenError
-from unwritten.scoring.text import format_table
+from unwritten.scoring.text import format_table, percent, texts
 
 THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5)
 
@@ -173,14 +173,7 @@ def true_segments(table: pd.DataFrame) -> dict[str, list[Segment]]:
 def format_letter_times(times: Sequence[LetterTimes]) -> str:
     """The table, in percent."""
     rows = [
-        [
-            own.reader,
-            own.modality,
-            str(own.items),
-            *(f"{100 * own.letters[f'{threshold:g}']:.1f}" for threshold in THRESHOLDS),
-            f"{100 * own.letters['mean']:.1f}",
-            f"{100 * own.boundaries['mean']:.1f}",
-        ]
+        [*texts(own, "reader", "modality", "items"), *map(percent, (*own.letters.values(), own.boundaries["mean"]))]
         for own in times
     ]
     thresholds = [f"IoU {threshold:g}" for threshold in THRESHOLDS]

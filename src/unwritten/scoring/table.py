@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -124,40 +124,23 @@ def answers_table(
             nothing = Answer(item, reader, modality, state="failed", error="no answer was given")  # type: ignore[arg-type]
             rows[reader, modality, item] = _row(nothing, known[item], benchmark, protocol)
     table, problems = clean(pd.DataFrame(list(rows.values()), columns=list(COLUMNS)))
-    return table, Problems(
-        unknown_items=tuple(unknown),
-        duplicates=tuple(duplicates),
-        missing_answers=tuple(missing),
-        missing_truth=problems.missing_truth,
-        empty_answers=problems.empty_answers,
-        non_letter_answers=problems.non_letter_answers,
-        unknown_states=problems.unknown_states,
+    return table, replace(
+        problems, unknown_items=tuple(unknown), duplicates=tuple(duplicates), missing_answers=tuple(missing)
     )
 
 
 def _row(answer: Answer, clip: Clip, benchmark: str, protocol: str | Mapping[str, str]) -> dict[str, Any]:
     return {
-        "item": answer.item,
-        "reader": answer.reader,
-        "modality": answer.modality,
+        **vars(answer),
         "style": clip.style or "unknown",
         "protocol": protocol if isinstance(protocol, str) else protocol[answer.reader],
         "truth": clip.word or "",
-        "raw": answer.raw,
-        "word": answer.word,
         "candidates": tuple(answer.candidates),
-        "state": answer.state,
-        "seconds": answer.seconds,
-        "tokens_in": answer.tokens_in,
-        "tokens_out": answer.tokens_out,
-        "cost": answer.cost,
-        "error": answer.error,
         # Shots of words are the words' recordings again: they are in no mean with them.
         "benchmark": benchmark if clip.shot is None else f"{benchmark}/{clip.source}",
         "source": clip.source,
         "writer": clip.writer,
         "letter_clips": tuple(clip.letter_clips),
-        "served_model": answer.served_model,
         "details": json.dumps({**answer.details, **_known_of(clip)}, default=str),
     }
 
@@ -200,25 +183,13 @@ def clean(table: pd.DataFrame) -> tuple[pd.DataFrame, Problems]:
 
 def to_answers(table: pd.DataFrame) -> list[Answer]:
     """The answers in a table, in its order."""
-    return [
-        Answer(
-            item=row.item,
-            reader=row.reader,
-            modality=row.modality,
-            raw=row.raw,
-            word=row.word,
-            candidates=tuple(row.candidates),
-            state=row.state,
-            seconds=float(row.seconds),
-            tokens_in=_integer(row.tokens_in),
-            tokens_out=_integer(row.tokens_out),
-            cost=None if pd.isna(row.cost) else float(row.cost),
-            error=row.error,
-            served_model=row.served_model,
-            details=json.loads(row.details or "{}"),
-        )
-        for row in table.itertuples(index=False)
-    ]
+    answers = []
+    for row in table[[field.name for field in fields(Answer)]].to_dict("records"):
+        row |= {name: _integer(row[name]) for name in ("tokens_in", "tokens_out")}
+        row["cost"] = None if pd.isna(row["cost"]) else float(row["cost"])
+        row["details"] = json.loads(row["details"] or "{}")
+        answers.append(Answer(**row))
+    return answers
 
 
 def _integer(value: Any) -> int | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from unwritten.scoring.compare import FusionEffect
+from unwritten.scoring.compare import Comparison, FusionEffect
 from unwritten.scoring.scores import Score
 
 _MEASURES = ("above chance", "edit", "words", "top-5")
@@ -49,22 +49,19 @@ def format_answering(scores: Sequence[Score]) -> str:
         assert measured is not None
         present = measured.presence
         own = measured.collapse
-        top = f"{own.most_frequent[0][0]} {_percent(own.top_share)}" if own else ""
-        usual = "" if own is None else f"{_percent(own.frequent_share)} ({_percent(own.frequent_truths)})"
+        varied = ["", "", "", ""]
+        if own is not None:
+            top = f"{own.most_frequent[0][0]} {percent(own.top_share)}"
+            usual = f"{percent(own.frequent_share)} ({percent(own.frequent_truths)})"
+            varied = [top, percent(own.top_10_share), percent(own.entropy_share), usual]
         rows.append(
             [
-                score.reader,
-                score.modality,
+                *texts(score, "reader", "modality"),
                 ", ".join(f"{state} {count}" for state, count in measured.states.items() if count),
-                _percent(measured.input_failure_rate),
-                "/".join(_percent(value, 0) or "-" for value in (present.precision, present.recall, present.f1)),
-                _percent(measured.pass_rate),
-                _percent(measured.ola_all),
-                _percent(measured.ola_answered),
-                top,
-                _percent(own.top_10_share) if own else "",
-                _percent(own.entropy_share) if own else "",
-                usual,
+                percent(measured.input_failure_rate),
+                "/".join(percent(value, 0) or "-" for value in (present.precision, present.recall, present.f1)),
+                *map(percent, (measured.pass_rate, measured.ola_all, measured.ola_answered)),
+                *varied,
             ]
         )
     headings = (
@@ -95,14 +92,10 @@ def format_fusion(effects: Sequence[FusionEffect], fewest: int = 10) -> str:
         return ""
     rows = [
         [
-            effect.reader,
-            effect.benchmark,
-            effect.style,
-            str(effect.n),
-            effect.better_single,
-            f"{100 * effect.effect:+.1f}",
-            f"{100 * effect.low:+.1f} .. {100 * effect.high:+.1f}",
-            f"{100 * effect.bound:+.1f}",
+            *texts(effect, "reader", "benchmark", "style", "n", "better_single"),
+            points(effect.effect),
+            limits(effect.low, effect.high, points),
+            points(effect.bound),
             "yes" if effect.non_inferior else "not shown",
         ]
         for effect in effects
@@ -116,24 +109,43 @@ def _is_word(cell: str) -> bool:
 
 
 def _cells(score: Score, styles: Sequence[str], by_style: Mapping[tuple[str, str, str], Score]) -> list[str]:
-    interval = "" if score.ola_low is None else f"{100 * score.ola_low:.1f} .. {100 * (score.ola_high or 0):.1f}"
+    interval = "" if score.ola_low is None else limits(score.ola_low, score.ola_high or 0)
     # A printed number keeps the digits that it was printed with.
     digits = 1 if score.n is not None else 2
     own = [by_style.get((score.reader, score.modality, style)) for style in styles]
     return [
-        score.reader,
-        score.modality,
-        "" if score.n is None else str(score.n),
-        _percent(score.ola, digits),
+        *texts(score, "reader", "modality", "n"),
+        percent(score.ola, digits),
         interval,
-        *(_percent(None if row is None else row.ola, digits) for row in own),
-        _percent(score.corrected_ola),
-        _percent(score.edit_similarity),
-        _percent(score.word_accuracy),
-        _percent(score.top5),
-        "" if score.failed is None else str(score.failed),
+        *(percent(None if row is None else row.ola, digits) for row in own),
+        *map(percent, (score.corrected_ola, score.edit_similarity, score.word_accuracy, score.top5)),
+        *texts(score, "failed"),
     ]
 
 
-def _percent(value: float | None, digits: int = 1) -> str:
+def texts(row: object, *names: str) -> list[str]:
+    """Cells of these attributes as they are; what is unknown is empty."""
+    values = (getattr(row, name) for name in names)
+    return ["" if value is None else str(value) for value in values]
+
+
+def percent(value: float | None, digits: int = 1) -> str:
+    """A fraction in percent; empty where nothing is known."""
     return "" if value is None else f"{100 * value:.{digits}f}"
+
+
+def points(value: float) -> str:
+    """A difference of fractions in points, signed."""
+    return f"{100 * value:+.1f}"
+
+
+def limits(low: float, high: float, each: Callable[[float], str] = percent) -> str:
+    """Both limits of an interval."""
+    return f"{each(low)} .. {each(high)}"
+
+
+def gained(comparison: Comparison | None) -> tuple[str, str]:
+    """A difference in points, and its interval; empty where nothing was compared."""
+    if comparison is None:
+        return "", ""
+    return points(comparison.difference), limits(comparison.low, comparison.high, points)
