@@ -197,3 +197,47 @@ def test_one_core_renders_640x480_faster_than_15_frames_a_second() -> None:
     finally:
         cv2.setNumThreads(threads)
     assert count / spent > 15
+
+
+def shown_and_gone(scene: SceneSettings) -> tuple[np.ndarray, Track]:
+    """How far each pixel of a frame differs from the same table without pen and hand, and the track."""
+    track = make_track(3)
+    track = replace(track, visible=np.arange(3) < 1)
+    shown, _, gone = (picture.astype(int) for picture in pictures(track, scene, seed=3))
+    return np.abs(shown - gone).max(axis=2), track
+
+
+@pytest.mark.parametrize("pen", ["clear", "marker", "stick", "stylus"])
+def test_every_pen_ends_at_the_tip_and_shows_nothing_beyond_it(pen: str) -> None:
+    changed, track = shown_and_gone(replace(CALM, pen=pen, hand="none"))
+    rows, columns = np.nonzero(changed > 24)
+    along = np.stack([columns, rows], 1) - track.tip_px[0]
+    along = along @ np.array([np.cos(track.shaft_rad[0]), np.sin(track.shaft_rad[0])])
+    assert len(along) > 100 and -2.5 < along.min() < 2.5
+
+
+def test_ink_stays_where_the_pen_was_down_and_a_dry_pen_leaves_none() -> None:
+    track = make_track(20)
+    left = replace(track, visible=np.arange(20) < 12)
+    dry, wet = (pictures(left, replace(CALM, hand="none", ink_mm=ink), seed=1)[-1].astype(int) for ink in (0.0, 2.0))
+    inked = np.abs(wet - dry).max(axis=2) > 40
+    assert inked.sum() > 30
+    rows, columns = np.nonzero(inked)
+    places = np.stack([columns, rows], 1)[:, None] - track.tip_px[None, :12]
+    assert np.hypot(places[..., 0], places[..., 1]).min(axis=1).max() < 12, "and nowhere else"
+
+
+@pytest.mark.parametrize("changed", [{"clutter": 1.0}, {"second_hand": 1.0}, {"captions": 1.0}, {"look": "drawn"}])
+def test_what_lies_about_changes_the_picture_by_its_seed_alone(changed: dict[str, object]) -> None:
+    track = make_track(2)
+    plain = pictures(track, seed=5)[1].astype(int)
+    scene = settings_from(SceneSettings, {**vars(CALM), **changed})
+    about, again, other = (pictures(track, scene, seed)[1].astype(int) for seed in (5, 5, 6))
+    np.testing.assert_array_equal(about, again)
+    assert (np.abs(about - plain).max(axis=2) > 20).mean() > 0.002
+    assert (about != other).any()
+
+
+def test_a_pen_without_a_hand_moves_by_itself() -> None:
+    held, bare = (shown_and_gone(replace(CALM, hand=hand))[0] > 24 for hand in ("right", "none"))
+    assert 0.005 < bare.mean() < 0.4 * held.mean()

@@ -86,6 +86,19 @@ CONDITIONS: tuple[Condition, ...] = (
     Condition("15 fps", rate_hz=15.0),
     Condition("60 fps", rate_hz=59.94),
     Condition("120 fps", rate_hz=120.0, longest_s=1.0),
+    Condition("clear pen", {"pen": "clear"}),
+    Condition("marker", {"pen": "marker"}),
+    Condition("square-ended stick", {"pen": "stick"}),
+    Condition("stylus", {"pen": "stylus"}),
+    Condition("another hold", {"pose_spread": 1.0}),
+    Condition("old ink and things about", {"clutter": 0.8}),
+    Condition("fresh ink", {"ink_mm": 3.0}),
+    Condition("second hand", {"second_hand": 1.0, "view_mm": 520.0}),
+    Condition("captions", {"captions": 1.0}),
+    Condition("drawn", {"look": "drawn"}),
+    Condition("GIF, 10 fps", {"look": "gif"}, size=(270, 480), rate_hz=10.0),
+    Condition("candlelight", {"look": "candle", "noise": 4.0}),
+    Condition("pen without a hand", {"hand": "none"}),
     Condition("letters shot one by one", joined=True, letters=3, longest_s=4.0),
 )
 
@@ -172,7 +185,7 @@ def make_truth(condition: Condition, rng: np.random.Generator) -> Track:
     contact = np.array(down)[nearest].astype(float)
     shots = np.array(shot)[nearest]
 
-    hand = str(condition.scene.get("hand", "right"))
+    hand = "left" if condition.scene.get("hand") == "left" else "right"
     shaft = (-1.194 if hand == "right" else np.pi + 1.194) + rng.normal(0, 0.06) + np.deg2rad(condition.turn_deg)
     writing = shaft + _SHAFT_TO_WRITING_RAD[hand]
     diagonal = float(np.hypot(*condition.size))

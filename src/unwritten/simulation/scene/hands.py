@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from unwritten.simulation.scene.poses import Limb, grip, pointing
+from unwritten.simulation.scene.poses import Limb, grip, open_hand, pointing
 from unwritten.simulation.scene.textures import fractal_noise, value_noise
 
 _MAX_FIELD_PX = 900  # skin has no finer detail than this resolves
@@ -122,11 +122,12 @@ def draw_hand(
     size: tuple[int, int],
     from_canvas: NDArray[np.float64],
     step_mm: float,
-    finger: bool,
+    pose_name: str,
     tone: float,
     sleeve: bool,
     light: NDArray[np.float64],
     rng: np.random.Generator,
+    spread: float = 0.0,
 ) -> HandPicture:
     """Draw a hand around the tip.
 
@@ -134,10 +135,12 @@ def draw_hand(
         size: width and height of the canvas in pixels.
         from_canvas: ``[2, 3]`` affine map from canvas pixels to the reference view in millimetres.
         step_mm: millimetres per pixel of the canvas.
-        finger: an index finger stretched out to the origin, without a pen, instead of the grip.
+        pose_name: ``grip`` of a pen, ``pointing``: an index finger stretched out to the origin, or ``open``.
         tone: skin tone, 0 to 1.
         sleeve: whether the forearm wears one.
         light: ``[3]`` unit vector to the light in canvas axes (x right, y down, z to the camera).
+        rng: what is drawn by chance.
+        spread: how far the grip goes from the benchmark's, 0 to 1.
     """
     shrink = min(1.0, _MAX_FIELD_PX / max(size))
     small = (max(8, round(size[0] * shrink)), max(8, round(size[1] * shrink)))
@@ -147,7 +150,9 @@ def draw_hand(
     x = affine[0, 0] * columns[None, :] + affine[0, 1] * rows[:, None] + affine[0, 2]
     y = affine[1, 0] * columns[None, :] + affine[1, 1] * rows[:, None] + affine[1, 2]
     step = step_mm / shrink
-    pose = pointing(rng) if finger else grip(rng)
+    pose = {"grip": lambda: grip(rng, spread), "pointing": lambda: pointing(rng), "open": lambda: open_hand(rng)}[
+        pose_name
+    ]()
     wrist, direction, girth = pose.wrist, pose.direction, pose.girth
     lit, dark = _skin_colours(tone, rng)
     rear = _Field(x, y)
@@ -191,7 +196,7 @@ def draw_hand(
 
     reach = np.hypot(x, y)
     follow = (1 - _smoothstep(reach, 55.0, 150.0)).astype(np.float32)
-    if finger:
+    if pose_name != "grip":
         follow = np.ones_like(follow)
     enlarge = [
         np.clip(cv2.resize(part, size, interpolation=cv2.INTER_CUBIC), 0, 255).astype(np.uint8)

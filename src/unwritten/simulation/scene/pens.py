@@ -43,12 +43,14 @@ class PenShape:
         parts: (from mm, to mm, RGB, gloss 0 to 1) painted in this order.
         clip: (from mm, to mm, offset across in radii, half width in radii) of the dark clip, or None.
         sides: 0 for a round pen, 6 for a pencil.
+        clear: (from mm, to mm, opacity) of a barrel that shows what lies behind it, or None.
     """
 
     profile_mm: NDArray[np.float64]
     parts: tuple[Part, ...]
     clip: tuple[float, float, float, float] | None = None
     sides: int = 0
+    clear: tuple[float, float, float] | None = None
 
     @property
     def length_mm(self) -> float:
@@ -103,6 +105,8 @@ def make_pen(kind: str, rng: np.random.Generator) -> PenShape:
             (hair + 14, length, _paint(rng.uniform(35, 210) + rng.uniform(-20, 20, 3)), 0.5),
         )
         return PenShape(profile, parts)
+    if kind in ("clear", "marker", "stick", "stylus"):
+        return _uncommon(kind, radius, length, rng)
     ring = (196.0, 196.0, 200.0)
     white = np.array([232.0, 228.0, 216.0])
     body = _paint(white + rng.uniform(-12, 8, 3))
@@ -135,6 +139,46 @@ def make_pen(kind: str, rng: np.random.Generator) -> PenShape:
         parts = (*parts[:1], (0.0, 2.2, (120.0, 116.0, 108.0), 0.9), *parts[1:])
     clip = (cone + 55, length - 26, rng.uniform(-0.8, 0.8), rng.uniform(0.3, 0.45)) if rng.random() < 0.8 else None
     return PenShape(profile, parts, clip)
+
+
+def _uncommon(kind: str, radius: float, length: float, rng: np.random.Generator) -> PenShape:
+    """Pens that the benchmark's writers do not use, measured on what is in shops."""
+    colour = _paint(rng.uniform(15, 235, 3))
+    if kind == "clear":  # a ball pen: a thin metal point, a clear barrel about a refill, a coloured cap
+        cone, radius, share = rng.uniform(9, 22), rng.uniform(3.4, 5.2), rng.uniform(0.15, 0.5)
+        profile = _rounded(rng.uniform(0.35, 0.8), cone, radius, length)
+        point = (170.0, 160.0, 140.0) if rng.random() < 0.7 else colour
+        parts: tuple[Part, ...] = (
+            (0.0, cone, point, 1.0),
+            (cone, length, (205.0, 210.0, 214.0), 0.8),
+            (cone + rng.uniform(0, 12), cone + rng.uniform(12, 40), colour, 0.5),
+            (length * rng.uniform(0.7, 0.95), length, colour, 0.5),
+        )
+        return PenShape(profile, parts, None, 0, (cone, length, share))
+    if kind == "marker":  # chunky, with a felt point
+        radius, cone = rng.uniform(6, 10), rng.uniform(8, 18)
+        profile = _rounded(rng.uniform(1.0, 3.2), cone, radius, rng.uniform(110, 150))
+        felt, body = rng.uniform(3, 8), _paint(rng.uniform(15, 245, 3))
+        parts = (
+            (0.0, felt, colour, 0.05),
+            (felt, cone, _paint(rng.uniform(15, 245, 3)), 0.4),
+            (cone, 200.0, body, 0.5),
+        )
+        return PenShape(profile, parts)
+    if kind == "stick":  # a chopstick, a quill, a reed: cut square, dark where it was dipped
+        end, cone = rng.uniform(0.6, 6.0), rng.uniform(20, 60)
+        radius = max(end * rng.uniform(1.0, 1.4), 2.2)
+        profile = np.array([[0.0, 0.6 * end], [0.4, end], [cone, radius], [length, radius * rng.uniform(0.8, 1.3)]])
+        dipped = rng.uniform(0, 45) if rng.random() < 0.7 else 0.0
+        parts = ((0.0, length, _paint(rng.uniform(0.6, 1.1) * np.array([214.0, 180.0, 130.0])), 0.1),
+                 (0.0, dipped, (25.0, 24.0, 30.0), 0.3))  # fmt: skip
+        return PenShape(profile, parts)
+    # a stylus for glass: all of one paint, light or dark, with a short cone
+    radius, cone = rng.uniform(3.6, 5.0), rng.uniform(7, 16)
+    profile = _rounded(rng.uniform(0.5, 2.5), cone, radius, rng.uniform(130, 175))
+    body = _paint(rng.choice([236.0, 60.0, 25.0]) + rng.uniform(-15, 15, 3))
+    point = body if rng.random() < 0.6 else _paint(rng.uniform(30, 230) * np.ones(3))
+    return PenShape(profile, ((0.0, cone, point, 0.3), (cone, 200.0, body, 0.4)))
 
 
 def draw_pen(pen: PenShape, px_per_mm: float, light: tuple[float, float], rng: np.random.Generator) -> Sprite:
@@ -181,7 +225,11 @@ def draw_pen(pen: PenShape, px_per_mm: float, light: tuple[float, float], rng: n
     for k in range(int(rng.integers(0, 12))):
         span = (u >= start + 1.6 * k) & (u < start + 1.6 * k + rng.uniform(0.6, 1.2))
         colour[span & (np.abs(v + 0.45 * pen.radius_mm) < 0.9)] *= 0.6
-    rgba = np.dstack([np.clip(colour, 0, 255) * inside[..., None], inside * np.float32(255)])
+    opacity = inside * np.ones((rows, columns), np.float32)
+    if pen.clear is not None:  # its outline refracts, its middle lets through
+        start, end, share = pen.clear
+        opacity[:, (u >= start) & (u < end)] *= np.clip(share + 0.5 * slant[:, (u >= start) & (u < end)] ** 4, 0, 1)
+    rgba = np.dstack([np.clip(colour, 0, 255) * opacity[..., None], opacity * np.float32(255)])
     small = cv2.resize(rgba.astype(np.float32), (columns // fine, rows // fine), interpolation=cv2.INTER_AREA)
     tip = (_MARGIN_MM * px_per_mm - 0.5, rows / fine / 2 - 0.5)
     return Sprite(np.clip(small + 0.5, 0, 255).astype(np.uint8), tip, px_per_mm)

@@ -93,23 +93,29 @@ def _arm(start: NDArray[np.float64], direction: NDArray[np.float64], wrist_mm: f
     )
 
 
-def grip(rng: np.random.Generator) -> Pose:
-    """A fist around a pen: thumb before it, the other fingers behind."""
-    girth = rng.uniform(0.88, 1.12)
-    angle = rng.uniform(-0.62, -0.08)
+def grip(rng: np.random.Generator, spread: float = 0.0) -> Pose:
+    """A fist around a pen: thumb before it, the other fingers behind.
+
+    Args:
+        rng: this person's measures and hold are drawn from it.
+        spread: how far hold and arm go from those of the benchmark's writers, 0 to 1.
+    """
+    girth = rng.uniform(0.88 - 0.15 * spread, 1.12 + 0.2 * spread)
+    angle = rng.uniform(-0.62 - 1.1 * spread, -0.08 + 0.7 * spread)
+    joint_mm = _SPREAD_MM * (1 + 2.5 * spread)
     direction = np.array([np.cos(angle), np.sin(angle)])
-    palm = _jitter(_PALM, rng, girth)
+    palm = _jitter(_PALM, rng, girth, joint_mm)
     limbs = [
         _arm(palm[1], direction, 38, girth),
         Limb(palm, 10),
-        Limb(_jitter(_HEEL, rng, girth), 8),
-        Limb(_jitter(_HOLLOW, rng, girth)),
-        *(Limb(_jitter(finger, rng, girth), 0, True) for finger in (_LITTLE, _RING, _MIDDLE)),
-        Limb(_jitter(_INDEX, rng, girth), 3, True),
+        Limb(_jitter(_HEEL, rng, girth, joint_mm), 8),
+        Limb(_jitter(_HOLLOW, rng, girth, joint_mm)),
+        *(Limb(_jitter(finger, rng, girth, joint_mm), 0, True) for finger in (_LITTLE, _RING, _MIDDLE)),
+        Limb(_jitter(_INDEX, rng, girth, joint_mm), 3, True),
         Limb(np.array([[*palm[0, :2], 38, 20 * girth], [8, -134, 42, 13 * girth]]), 6),
         Limb(np.array([[88, -106, 30, 17 * girth], [72, -80, 30, 13 * girth]]), 8),
     ]
-    thumb = Limb(_jitter(_THUMB, rng, girth, 0.7 * _SPREAD_MM), 0, True)
+    thumb = Limb(_jitter(_THUMB, rng, girth, 0.7 * joint_mm), 0, True)
     return Pose(tuple(limbs), thumb, palm[1, :2] + 38 * direction, direction, girth)
 
 
@@ -141,3 +147,26 @@ def pointing(rng: np.random.Generator) -> Pose:
         *(Limb(placed(finger), 0, True) for finger in _FOLDED),
     )
     return Pose(limbs, Limb(placed(_POINTING_THUMB), 0, True), start + 24 * direction, direction, girth)
+
+
+def open_hand(rng: np.random.Generator) -> Pose:
+    """A hand that holds nothing, fingers more or less spread, the middle of its palm near the origin."""
+    girth = rng.uniform(0.9, 1.12)
+    spread = rng.uniform(0.05, 0.32)
+    limbs: list[Limb] = []
+    palm = _jitter([(-20, 28, 12, 22), (22, 28, 12, 22), (24, -18, 12, 19), (-26, -18, 12, 19)], rng, girth)
+    direction = np.array([rng.uniform(-0.3, 0.3), 1.0])
+    direction /= np.hypot(*direction)
+    limbs.append(_arm(np.array([0.0, 30.0, 12.0, 24.0]), direction, 30, girth))
+    limbs.append(Limb(np.vstack([palm, palm[:1]]), 12))
+    for place, length in zip((-1.5, -0.5, 0.5, 1.5), (68, 80, 76, 60), strict=True):
+        angle = spread * place + rng.normal(0, 0.05) - np.pi / 2
+        root = np.array([17.0 * place, -22.0 + 3 * abs(place)])
+        reach = np.array([0.0, 0.4, 0.72, 1.0]) * length * rng.uniform(0.55, 1.05)
+        way = root + reach[:, None] * np.array([np.cos(angle), np.sin(angle)])
+        limbs.append(Limb(_jitter(np.column_stack([way, [14, 18, 17, 14], [10, 8.8, 8.0, 7.0]]), rng, girth), 3, True))
+    side = rng.uniform(0.5, 1.1)
+    way = np.array([(30, 22), (46, 2), (46 + 22 * np.sin(side), 2 - 24 * np.cos(side)),
+                    (46 + 42 * np.sin(side), 2 - 46 * np.cos(side))])  # fmt: skip
+    thumb = Limb(_jitter(np.column_stack([way, [16, 22, 24, 20], [15, 12, 10, 8]]), rng, girth), 6, True)
+    return Pose(tuple(limbs), thumb, 60 * direction, direction, girth)

@@ -9,10 +9,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from unwritten.simulation.scene.clutter import add_clutter, add_second_hand, caption, repaint
 from unwritten.simulation.scene.pens import Sprite, draw_pen, make_pen
 from unwritten.simulation.scene.schedule import Schedule, make_schedule
 from unwritten.simulation.scene.settings import PENS, SURFACES, SceneSettings
-from unwritten.simulation.scene.shots import Person, Shot, reference_map
+from unwritten.simulation.scene.shots import Hold, Person, Shot, reference_map
 from unwritten.simulation.scene.surface import draw_ground, draw_light
 from unwritten.simulation.scene.textures import value_noise
 from unwritten.types import FloatArray, Frame, Track
@@ -131,6 +132,12 @@ def render(
     to_canvas = reference_map(px_per_mm, shaft, left_handed, middle)
     ground = draw_ground(camera.size, to_canvas, px_per_mm, settings, rng)
     light = draw_light(camera.size, px_per_mm, settings, middle, rng)
+    if settings.clutter > 0:
+        add_clutter(ground, px_per_mm, settings.clutter, rng)
+    if settings.second_hand > 0 and rng.random() < settings.second_hand:
+        add_second_hand(ground, px_per_mm, settings.skin, person.light, rng)
+    words = int(rng.integers(2**31)) if settings.captions > 0 and rng.random() < settings.captions else None
+    ink = _ink(settings, px_per_mm, rng) if settings.ink_mm > 0 else None
 
     scale = np.asarray(camera.size) / np.asarray(track.size_px)
     step_s = float(np.median(np.diff(track.time_s))) if len(track) > 1 else 1 / 30
@@ -142,6 +149,9 @@ def render(
             continue
         if shot is None or plan.shot[k] != plan.shot[k - 1]:
             shot = _open_shot(k, plan, camera, tip, px_per_mm, ground, light, person, pen, settings, rng)
+        elif ink is not None and plan.drawn[k - 1 : k + 1].all() and plan.lift[k - 1 : k + 1].max() < 0.5:
+            ends = [np.round(16 * tip[n]).astype(int).tolist() for n in (k - 1, k)]
+            cv2.line(shot.ground, ends[0], ends[1], ink[0], ink[1], cv2.LINE_AA, 4)
         if plan.drawn[k]:
             motion = plan.velocity_px_s[k] * scale * settings.shutter * step_s
             picture = shot.draw(
@@ -149,7 +159,18 @@ def render(
             )
         else:
             picture = shot.draw(None)
-        yield Frame(camera.expose(picture, rng), float(track.time_s[k]), track.sample_aspect_ratio)
+        picture = camera.expose(picture, rng)
+        if settings.look != "photo":
+            picture = repaint(picture, settings.look, rng)
+        if words is not None:
+            picture = caption(picture, np.random.default_rng(words))
+        yield Frame(picture, float(track.time_s[k]), track.sample_aspect_ratio)
+
+
+def _ink(settings: SceneSettings, px_per_mm: float, rng: np.random.Generator) -> tuple[tuple[float, float, float], int]:
+    """Colour and width in pixels of what the pen leaves."""
+    red, green, blue = rng.uniform(5, 60, 3) if rng.random() < 0.8 else rng.uniform(20, 180, 3)
+    return (red, green, blue), max(1, round(settings.ink_mm * px_per_mm))
 
 
 def _open_shot(
@@ -187,4 +208,9 @@ def _open_shot(
         rest_rad,
         reach,
         settings,
+        _hold(settings.pose_spread, rng) if settings.pose_spread > 0 else None,
     )
+
+
+def _hold(spread: float, rng: np.random.Generator) -> Hold:
+    return Hold(0.45 * spread * rng.normal(), spread * rng.uniform(-14, 30), float(np.exp(0.2 * spread * rng.normal())))

@@ -5,14 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-Pen = Literal["dark", "light", "metal", "pencil", "brush", "finger", "coloured", "random"]
+Pen = Literal[
+    "dark", "light", "metal", "pencil", "brush", "finger", "coloured", "clear", "marker", "stick", "stylus", "random"
+]
 PENS: tuple[Pen, ...] = get_args(Pen)
-Hand = Literal["right", "left", "random"]
+Hand = Literal["right", "left", "none", "random"]
 HANDS: tuple[Hand, ...] = get_args(Hand)
 Surface = Literal["wood", "laminate", "cloth", "dark", "room", "random"]
 SURFACES: tuple[Surface, ...] = get_args(Surface)
 Paper = Literal["plain", "ruled", "border", "none"]
 PAPERS: tuple[Paper, ...] = get_args(Paper)
+
+
+Look = Literal["photo", "drawn", "gif", "candle", "grey"]
+LOOKS: tuple[Look, ...] = get_args(Look)
 
 
 @dataclass(frozen=True)
@@ -21,7 +27,7 @@ class SceneSettings:
 
     Attributes:
         pen: kind of nib and shaft; ``finger`` is a bare index finger without a pen.
-        hand: the writing hand.
+        hand: the writing hand; ``none`` lets the pen move by itself, as in virtual reality.
         skin: tone of the skin from 0 (light) to 1 (dark); negative draws one at random.
         sleeve: probability that the forearm wears a sleeve.
         table: what lies under the paper; ``room`` is a blurred wall, for writing in the air.
@@ -40,6 +46,12 @@ class SceneSettings:
         gap_s: longest run of invisible frames within a shot that is a gap of the tracker (the pen is drawn on its
             way) and not a pen that has left the picture.
         shot_change: how far crop and light differ from shot to shot, 0 to 1.
+        pose_spread: how far the hand's pose goes from the benchmark's, 0 to 1.
+        clutter: how much lies about that is no pen (old ink, print, patterns, cables, things), 0 to 1.
+        second_hand: probability that another hand lies in the picture.
+        ink_mm: width of the ink that the pen leaves while it is down; 0 for a dry pen.
+        captions: probability of words over the picture.
+        look: the medium of the picture.
     """
 
     pen: Pen = "dark"
@@ -60,17 +72,24 @@ class SceneSettings:
     lift_mm: float = 7.0
     gap_s: float = 0.5
     shot_change: float = 0.5
+    pose_spread: float = 0.0
+    clutter: float = 0.0
+    second_hand: float = 0.0
+    ink_mm: float = 0.0
+    captions: float = 0.0
+    look: Look = "photo"
 
     def __post_init__(self) -> None:
-        for name, known in (("pen", PENS), ("hand", HANDS), ("table", SURFACES), ("paper", PAPERS)):
+        for name, known in (("pen", PENS), ("hand", HANDS), ("table", SURFACES), ("paper", PAPERS), ("look", LOOKS)):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name}={getattr(self, name)!r}: choose one of {', '.join(known)}")
         for name in ("view_mm", "exposure"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name}={getattr(self, name)}: must be above 0")
-        for name in ("sleeve", "unevenness", "lamp_shadow", "shadow", "shutter", "shot_change"):
+        shares = ("sleeve", "unevenness", "lamp_shadow", "shadow", "shutter", "shot_change", "pose_spread", "clutter")
+        for name in (*shares, "second_hand", "captions"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name}={getattr(self, name)}: must lie in 0 to 1")
-        for name in ("noise", "defocus", "lift_mm", "gap_s"):
+        for name in ("noise", "defocus", "lift_mm", "gap_s", "ink_mm"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name}={getattr(self, name)}: must not be negative")

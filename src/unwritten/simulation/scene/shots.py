@@ -29,6 +29,15 @@ class Person:
     second_light: NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class Hold:
+    """How a hand holds its pen unlike the benchmark's writers: turned about the tip, further up, larger."""
+
+    turn_rad: float = 0.0
+    up_mm: float = 0.0
+    size: float = 1.0
+
+
 def reference_map(
     scale: float, shaft_rad: float, left_handed: bool, origin_px: NDArray[np.float64]
 ) -> NDArray[np.float64]:
@@ -65,6 +74,7 @@ class Shot:
         rest_rad: float,
         reach_px: float,
         settings: SceneSettings,
+        hold: Hold | None = None,
     ) -> None:
         self.size, self.px_per_mm, self.ground, self.pen, self.settings = size, px_per_mm, ground, pen, settings
         self.rest_px, self.rest_rad, self.person = rest_px, rest_rad, person
@@ -72,18 +82,26 @@ class Shot:
         self.light = np.clip(light * (255 / self.brightest) + 0.5, 0, 255).astype(np.uint8)
         self.margin = int(np.ceil(reach_px)) + 8
         canvas = (size[0] + 2 * self.margin, size[1] + 2 * self.margin)
-        to_canvas = reference_map(px_per_mm, rest_rad, person.left_handed, rest_px + self.margin)
+        hold = hold or Hold()
+        along = np.array([np.cos(rest_rad), np.sin(rest_rad)])
+        origin = rest_px + self.margin + hold.up_mm * px_per_mm * along
+        to_canvas = reference_map(px_per_mm * hold.size, rest_rad + hold.turn_rad, person.left_handed, origin)
         from_canvas = cv2.invertAffineTransform(to_canvas)
         hand = draw_hand(
             canvas,
             from_canvas,
-            1 / px_per_mm,
-            pen is None,
+            1 / (px_per_mm * hold.size),
+            "pointing" if pen is None else "grip",
             person.tone,
             person.sleeve,
             person.light,
             np.random.default_rng(person.seed),
+            settings.pose_spread,
         )
+        if settings.hand == "none":
+            for layer in (hand.rear, hand.front):
+                layer[:] = 0
+            hand.rear[0, 0, 3] = 1  # what has no extent has no place
         self.rear, self.front = hand.rear, hand.front
         covered = np.flatnonzero(hand.rear[..., 3].any(axis=1)), np.flatnonzero(hand.rear[..., 3].any(axis=0))
         thumb = np.flatnonzero(hand.front[..., 3].any(axis=1)), np.flatnonzero(hand.front[..., 3].any(axis=0))
