@@ -39,6 +39,11 @@ def _whole(text: str, least: int) -> int:
     return value
 
 
+def add_workers(parser: argparse.ArgumentParser, what: str = "processes") -> None:
+    """Add ``--workers``."""
+    parser.add_argument("--workers", type=at_least_one, metavar="N", help=f"{what} (default: one per core)")
+
+
 def settings_of(cls: type[Settings], arguments: argparse.Namespace, where: str, **others: Any) -> Settings:
     """Settings from the arguments that bear their names, and from others.
 

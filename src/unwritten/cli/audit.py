@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from unwritten.cli._arguments import at_least_one
+from unwritten.cli._arguments import add_workers
 from unwritten.wording import counted
 
 
@@ -20,9 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, help="folder that holds the clips, at any depth")
     parser.add_argument("--json", action="store_true", help='print a list of {"file", "kind", "detail"} instead')
     parser.add_argument("--headers", action="store_true", help="do not decode pictures: faster, finds less")
-    parser.add_argument(
-        "--workers", type=at_least_one, default=None, metavar="N", help="processes (default: one per core)"
-    )
+    add_workers(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from unwritten.cli._arguments import at_least_one
+from unwritten.cli._arguments import add_workers
 from unwritten.cli._clips import add_folder, patterns
 from unwritten.wording import counted
 
@@ -19,9 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check", action="store_true", help="compare the manifest that is there with its files instead"
     )
-    parser.add_argument(
-        "--workers", type=at_least_one, default=None, metavar="N", help="threads (default: one per core)"
-    )
+    add_workers(parser, "threads")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from unwritten.cli._arguments import at_least_one, not_negative, settings_of
+from unwritten.cli._arguments import add_workers, not_negative, settings_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,9 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fps", type=float, default=0.0, help="frames a second of clean words (default: the letters')")
     parser.add_argument("--crf", type=int, default=25, help="quality of clean pictures, 0 (best) to 51 (default: 25)")
     parser.add_argument("--seed", type=not_negative, default=0, help="of the draw among takes")
-    parser.add_argument(
-        "--workers", type=at_least_one, default=None, metavar="N", help="processes (default: one per core)"
-    )
+    add_workers(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

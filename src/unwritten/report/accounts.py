@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from unwritten.report.html import Cell, given, number, share, table
+from unwritten.report.html import Cell, details, given, number, share, table
 from unwritten.report.inputs import Results, Row
 from unwritten.report.labels import NONE, interval, percent, points, reader_label, side_information
 from unwritten.scoring.mllm import FREQUENT
@@ -35,7 +35,7 @@ def scoreboard(results: Results) -> str:
             shown += f'<p class="note">{escape(note)}</p>'
         # Letters, synthetic and live words apart are parts of the same: one click away.
         whole = "/" not in benchmark
-        out.append(shown if whole else f"<details><summary>{escape(benchmark)} alone</summary>{shown}</details>")
+        out.append(shown if whole else details(f"{benchmark} alone", shown))
     if results.published:
         rows = [
             [
@@ -46,7 +46,7 @@ def scoreboard(results: Results) -> str:
         ]  # fmt: skip
         printed = ("reader", "benchmark", "told", "given", "OLA %")
         numbers = table("As printed in the benchmark's paper", printed, rows, sortable=True)
-        out.append(f"<details><summary>Published numbers: other items, no intervals</summary>{numbers}</details>")
+        out.append(details("Published numbers: other items, no intervals", numbers))
     return "".join(out)
 
 
@@ -87,7 +87,7 @@ def comparisons(results: Results) -> str:
     if not rows:
         return ""
     inner = table("Paired differences on the same items", headings, rows, sortable=True)
-    return f"<details><summary>{counted(len(rows), 'paired comparison')}, Holm-corrected</summary>{inner}</details>"
+    return details(f"{counted(len(rows), 'paired comparison')}, Holm-corrected", inner)
 
 
 def _p(value: float | None) -> str:
@@ -108,7 +108,7 @@ def calibration(results: Results) -> str:
     if not rows:
         return ""
     inner = table("Probability of the answer against how often it is the word", headings, rows, sortable=True)
-    return f"<details><summary>Calibration: is it right as often as it is sure?</summary>{inner}</details>"
+    return details("Calibration: is it right as often as it is sure?", inner)
 
 
 def answering(results: Results) -> str:

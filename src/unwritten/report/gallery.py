@@ -14,6 +14,7 @@ import pandas as pd
 
 from unwritten.errors import UnwrittenError
 from unwritten.report.evidence import Evidence, gather
+from unwritten.report.html import filled
 from unwritten.report.inputs import Results, Run
 from unwritten.report.labels import MODALITY_NAMES, reader_label
 from unwritten.report.sent import Sent, what_was_sent
@@ -169,8 +170,9 @@ def json_script(id: str, content: Any) -> str:
 
 def gallery_html(gallery: Gallery, main: tuple[str, str] | None) -> str:
     """The gallery's frame and its data; ``main`` is the (reader, modality) that right and wrong are about first."""
+    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in gallery.notes)
     if not gallery.items:
-        return "".join(f'<p class="note">{escape(note)}</p>' for note in gallery.notes)
+        return notes
     pairs = [(entry["reader"], entry["modality"]) for entry in gallery.readers]
     chosen = pairs.index(main) if main in pairs else 0
     options = "".join(
@@ -184,19 +186,11 @@ def gallery_html(gallery: Gallery, main: tuple[str, str] | None) -> str:
         if gallery.total > len(gallery.items)
         else f"{counted(gallery.total, 'item')}, all that there are."
     )
-    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in gallery.notes)
-    return f"""<p class="lead">{cut} Use <kbd>←</kbd> and <kbd>→</kbd> to page.</p>{notes}
-<div id="viewer" tabindex="0" role="group" aria-label="Items, to page through">
-<form class="bar" onsubmit="return false">
-<label>Judge <select id="g-reader">{options}</select></label>
-<label>Show <select id="g-verdict"><option value="all">all</option><option value="right">right</option>
-<option value="part">partly right</option><option value="wrong">wrong</option></select></label>
-<label>Style <select id="g-style"><option value="">all</option>{styles}</select></label>
-</form>
-<div class="bar"><button type="button" id="g-prev" aria-label="Previous item">←</button>
-<output id="g-count" aria-live="polite"></output>
-<button type="button" id="g-next" aria-label="Next item">→</button></div>
-<ol id="g-strip" aria-label="All items of this choice"></ol>
-<article id="g-item"></article></div>
-<noscript><p class="note">Paging through the items needs JavaScript; every table above does without.</p></noscript>
-{json_script("gallery-data", {"items": gallery.items, "readers": gallery.readers})}"""
+    return filled(
+        "gallery.html",
+        chosen=cut,
+        notes=notes,
+        readers=options,
+        styles=styles,
+        data=json_script("gallery-data", {"items": gallery.items, "readers": gallery.readers}),
+    )

@@ -6,6 +6,8 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
+from string import Template
 
 from unwritten.report.labels import MINUS, MODALITY_NAMES, NONE, percent
 from unwritten.types import MODALITIES
@@ -90,9 +92,24 @@ def section(id: str, heading: str, body: str, lead: str = "") -> str:
 
 def figure(graphic: str, caption: str, numbers: str = "", kind: str = "") -> str:
     """A figure with its caption and, folded away, the table of its numbers."""
-    below = f"<details><summary>The numbers as a table</summary>{numbers}</details>" if numbers else ""
+    below = details("The numbers as a table", numbers) if numbers else ""
     own = f' class="{kind}"' if kind else ""
     return f"<figure{own}>{graphic}<figcaption>{escape(caption)}</figcaption>{below}</figure>"
+
+
+def details(summary: str, inner: str) -> str:
+    """Something folded away under a line that says what it is."""
+    return f"<details><summary>{escape(summary)}</summary>{inner}</details>"
+
+
+def static(name: str) -> str:
+    """A file that pages are made from."""
+    return (Path(__file__).with_name("static") / name).read_text(encoding="utf-8")
+
+
+def filled(name: str, **values: object) -> str:
+    """A page or a part of one: the template of this name with its ``$placeholders`` filled."""
+    return Template(static(name)).substitute(values)
 
 
 def data_uri(kind: str, data: bytes) -> str:

@@ -69,10 +69,10 @@ def read_run(path: Path | str) -> Run:
         raise UnwrittenError(f"{path}: is no run directory; give one that evaluate.py wrote (its last line names it)")
     if not (path / "scores.json").is_file():
         raise UnwrittenError(f"{path}: holds no scores.json; run evaluate.py hydra.run.dir={path} to the end first")
-    scores = _json(path / "scores.json")
+    scores = _parsed(path / "scores.json")
     if not isinstance(scores, list) or not all(isinstance(row, dict) and set(CONTRACT) <= set(row) for row in scores):
         raise UnwrittenError(f"{path / 'scores.json'}: is not a list of scores; run evaluate.py again")
-    analysis = _json(path / "analysis.json") if (path / "analysis.json").is_file() else {}
+    analysis = _parsed(path / "analysis.json") if (path / "analysis.json").is_file() else {}
     if not isinstance(analysis, dict):
         raise UnwrittenError(f"{path / 'analysis.json'}: is not an analysis; run evaluate.py again")
     if analysis.get("scores"):
@@ -80,27 +80,19 @@ def read_run(path: Path | str) -> Run:
         scores = [*analysis["scores"], *printed]
     has_answers = (path / "answers.parquet").is_file()
     table = read_answers(path) if has_answers else pd.DataFrame(columns=list(COLUMNS))
-    provenance = _json(path / "provenance.json") if (path / "provenance.json").is_file() else {}
-    return Run(path, table, scores, analysis, _yaml(path / "config.yaml"), provenance)
+    provenance = _parsed(path / "provenance.json") if (path / "provenance.json").is_file() else {}
+    config = _parsed(path / "config.yaml", "YAML") if (path / "config.yaml").is_file() else {}
+    return Run(path, table, scores, analysis, config if isinstance(config, dict) else {}, provenance)
 
 
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UnwrittenError(f"{path}: cannot be read as JSON ({' '.join(str(error).split())[:100]})") from error
-
-
-def _yaml(path: Path) -> Mapping[str, Any]:
+def _parsed(path: Path, kind: str = "JSON") -> Any:
     import yaml
 
-    if not path.is_file():
-        return {}
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UnwrittenError(f"{path}: cannot be read as YAML ({' '.join(str(error).split())[:100]})") from error
-    return content if isinstance(content, dict) else {}
+        text = path.read_text(encoding="utf-8")
+        return json.loads(text) if kind == "JSON" else yaml.safe_load(text)
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise UnwrittenError(f"{path}: cannot be read as {kind} ({' '.join(str(error).split())[:100]})") from error
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,12 @@ from pathlib import Path
 from unwritten.files import whole_file
 from unwritten.report.accounts import answering, calibration, comparisons, costs, scoreboard
 from unwritten.report.gallery import GallerySettings, Load, build_gallery, gallery_html
-from unwritten.report.html import Cell, section, table
+from unwritten.report.html import Cell, filled, section, static, table
 from unwritten.report.inputs import Results
 from unwritten.report.labels import MODALITY_NAMES, NONE, interval, percent, reader_label
 from unwritten.report.ladders import ladders_html
 from unwritten.report.sections import breakdowns, confusions, forest, fusion
 
-_STATIC = Path(__file__).with_name("static")
 _PACKAGES = ("torch", "torchaudio", "lightning", "numba", "numpy", "av", "opencv-python", "mediapipe", "wordfreq")
 
 
@@ -71,32 +70,15 @@ def make_page(results: Results, settings: GallerySettings, load: Load, title: st
     parts = [part for part in parts if part.html]
     benchmarks = list(dict.fromkeys(b.partition("/")[0] for b, _ in results.groups()))
     name = title or f"Readers on {', '.join(benchmarks)}" if benchmarks else "Published numbers"
-    links = "".join(f'<li><a href="#{part.id}">{escape(part.name)}</a></li>' for part in parts)
-    body = "".join(section(part.id, part.name, part.html, part.lead) for part in parts)
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline';
- script-src 'unsafe-inline'">
-<title>{escape(name)}</title>
-<style>{_static("report.css")}</style>
-</head>
-<body>
-<a class="skip" href="#main">To the results</a>
-<header><h1>{escape(name)}</h1>{_lead(results)}
-<nav aria-label="Sections"><ul>{links}</ul></nav></header>
-<main id="main">{body}</main>
-<script>{_static("report.js")}</script>
-</body>
-</html>
-"""
-
-
-def _static(name: str) -> str:
-    return (_STATIC / name).read_text(encoding="utf-8")
+    return filled(
+        "report.html",
+        title=escape(name),
+        style=static("report.css"),
+        lead=_lead(results),
+        links="".join(f'<li><a href="#{part.id}">{escape(part.name)}</a></li>' for part in parts),
+        body="".join(section(part.id, part.name, part.html, part.lead) for part in parts),
+        script=static("report.js"),
+    )
 
 
 def _lead(results: Results) -> str:

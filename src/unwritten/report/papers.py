@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from unwritten.report.html import filled
 from unwritten.report.inputs import PUBLISHED, Results, Row
 from unwritten.report.labels import interval, percent, reader_label, side_information
 from unwritten.types import MODALITIES
@@ -147,20 +148,20 @@ def latex(results: Results) -> str:
         (f"{benchmark}, protocol {protocol}", [[_latex_cell(cell, at) for at, cell in enumerate(row)] for row in rows])
         for benchmark, protocol, rows in _lines(results)
     ]
-    out = [_PREAMBLE, *_latex_table(_note(results), "unwritten", "llrrrrr", head, blocks)]
+    out = [_PREAMBLE, _latex_table(_note(results), "unwritten", "llrrrrr", head, blocks)]
     answering = [
         (benchmark, [list(map(escape_latex, row)) for row in rows]) for benchmark, rows in _answering_lines(results)
     ]
     if answering:
         head = " & ".join(escape_latex(name[:1].upper() + name[1:]) for name in _ANSWERING)
-        out += ["", *_latex_table(_answering_note(), "unwritten-answering", "llrlrrrrrrl", head, answering)]
+        out += ["", _latex_table(_answering_note(), "unwritten-answering", "llrlrrrrrrl", head, answering)]
     return "\n".join([*out, ""])
 
 
 def _latex_table(
     caption: str, label: str, columns: str, head: str, blocks: Sequence[tuple[str, list[list[str]]]]
-) -> list[str]:
-    """Lines of a table of several blocks, each under its title."""
+) -> str:
+    """A table of several blocks, each under its title."""
     body = []
     for place, (title, rows) in enumerate(blocks):
         body.append(r"\midrule" if place else r"\toprule")
@@ -168,17 +169,7 @@ def _latex_table(
             body.append(rf"{head} \\ \midrule")
         body.append(rf"\multicolumn{{{len(columns)}}}{{l}}{{\emph{{{escape_latex(title)}}}}} \\")
         body += [" & ".join(row) + r" \\" for row in rows]
-    return [
-        r"\begin{table*}[t]",
-        r"\centering\footnotesize\setlength{\tabcolsep}{3pt}",
-        rf"\caption{{{escape_latex(caption)}}}",
-        rf"\label{{tab:{label}}}",
-        rf"\begin{{tabular}}{{{columns}}}",
-        *body,
-        r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{table*}",
-    ]
+    return filled("table.tex", caption=escape_latex(caption), label=label, columns=columns, body="\n".join(body))
 
 
 def _latex_cell(cell: str, column: int) -> str:

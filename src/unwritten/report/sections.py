@@ -13,7 +13,7 @@ from unwritten.report.figures import Band, Guide, Mark, Row, dot_plot, heat_map,
 from unwritten.report.html import figure, table
 from unwritten.report.inputs import PUBLISHED, Results
 from unwritten.report.labels import MODALITY_NAMES, NONE, interval, percent, points, reader_label
-from unwritten.scoring.breakdown import confusion_matrix
+from unwritten.scoring.breakdown import confusion_matrix, most_confused
 from unwritten.types import MODALITIES
 from unwritten.wording import counted
 
@@ -217,16 +217,7 @@ def confusions(scored: pd.DataFrame, main: tuple[str, str]) -> str:
     for place, (reader, modality) in enumerate(pairs):
         rows = scored[(scored["reader"] == reader) & (scored["modality"] == modality)]
         counts = confusion_matrix(list(rows["truth"]), list(rows["counted"]), _ALPHABET)[:-1]
-        wrong = sorted(
-            (
-                (int(counts[r, c]), _ALPHABET[r], (_ALPHABET + _EMPTY)[c])
-                for r in range(26)
-                for c in range(27)
-                if r != c
-            ),
-            key=lambda entry: (-entry[0], entry[1:]),
-        )
-        most = [(truth, read, number) for number, truth, read in wrong[:12] if number]
+        most = most_confused(counts, _ALPHABET, 12, _EMPTY)
         name = f"{reader_label(reader)}, {MODALITY_NAMES[modality]}"
         said = (
             "; ".join(f"{truth} read as {read} {counted(number, 'time')}" for truth, read, number in most[:5])

@@ -15,7 +15,6 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from string import Template
 from typing import Any
 
 import numpy as np
@@ -23,10 +22,9 @@ from numpy.typing import NDArray
 
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.files import whole_file
-from unwritten.report.html import data_uri
+from unwritten.report.html import data_uri, filled, static
 from unwritten.types import MODALITIES, Clip, Modality, Recording
 
-_STATIC = Path(__file__).with_name("static")
 _SAMPLE_RATE_HZ = 32_000
 _LONGEST_PX = 720  # of a picture's longer side: a phone shows no more, and a folder of trials stays portable
 _CRF = 25
@@ -245,10 +243,10 @@ def _page(rows: Sequence[Mapping[str, Any]], settings: TrialSettings, has_baseli
         "people": -(-len(rows) // settings.count),
     }
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
-    template = Template((_STATIC / "human.html").read_text(encoding="utf-8"))
-    return template.substitute(
-        style=(_STATIC / "human.css").read_text(encoding="utf-8"),
-        script=(_STATIC / "human.js").read_text(encoding="utf-8"),
+    return filled(
+        "human.html",
+        style=static("human.css"),
+        script=static("human.js"),
         data=text,
         consent=consent,
         told=told,

@@ -133,13 +133,16 @@ def confusion_matrix(
     return counts
 
 
-def most_confused(counts: NDArray[np.int64], alphabet: str, most: int = 10) -> list[tuple[str, str, int]]:
-    """The most frequent confusions: (truth, answer, how often), without letters that were left out."""
-    wrong = counts[:-1, :-1].copy()
+def most_confused(
+    counts: NDArray[np.int64], alphabet: str, most: int = 10, nothing: str = NOTHING
+) -> list[tuple[str, str, int]]:
+    """The most frequent confusions: (truth, answer, how often); letters left out count where ``nothing`` names them."""
+    columns = alphabet + nothing
+    wrong = counts[: len(alphabet), : len(columns)].copy()
     np.fill_diagonal(wrong, 0)
     order = np.argsort(-wrong, axis=None, kind="stable")[:most]
     pairs = [np.unravel_index(place, wrong.shape) for place in order]
-    return [(alphabet[row], alphabet[column], int(wrong[row, column])) for row, column in pairs if wrong[row, column]]
+    return [(alphabet[row], columns[column], int(wrong[row, column])) for row, column in pairs if wrong[row, column]]
 
 
 def format_parts(parts: Sequence[Part]) -> str:

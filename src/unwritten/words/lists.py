@@ -2,7 +2,7 @@
 
 Two named English lists serve decoding: ``benchmark``, the words of 2 to 5 letters among wordfreq's 20,000 most frequent
 tokens (5,809), and ``english``, every such token that wordfreq knows (76,717). Word items are made from the first with
-the stoplist applied and only from letters that a style really has (:func:`covered_words`).
+the stoplist applied and only from letters that a style really has.
 
 Source of the frequencies: R. Speer, wordfreq (https://github.com/rspeer/wordfreq).
 """
@@ -10,7 +10,7 @@ Source of the frequencies: R. Speer, wordfreq (https://github.com/rspeer/wordfre
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -21,7 +21,6 @@ import regex
 from numpy.typing import NDArray
 
 from unwritten.errors import UnwrittenError, UsageError
-from unwritten.types import MODALITIES, Clip
 
 LATIN = "abcdefghijklmnopqrstuvwxyz"
 Accents = Literal["drop", "fold", "keep"]
@@ -108,11 +107,6 @@ class WordList:
 
     def __contains__(self, word: object) -> bool:
         return word in self._index
-
-    @property
-    def prior(self) -> NDArray[np.float64]:
-        """Float64 ``[W]``: the frequencies, scaled to sum to 1."""
-        return self.frequency / self.frequency.sum()
 
     def of_length(self, length: int) -> WordList:
         """The words of ``length`` letters, in the same order."""
@@ -202,29 +196,6 @@ def item_settings(settings: WordListSettings = NAMED["benchmark"]) -> WordListSe
     from unwritten.words.stop_words import STOP_WORDS
 
     return replace(settings, stop_words=tuple(sorted({*settings.stop_words, *STOP_WORDS})))
-
-
-def covered_words(words: WordList, letter_clips: Iterable[Clip], upper_case: bool = False) -> dict[str, WordList]:
-    """For each style the words whose every letter has a letter clip of that style in all three modalities.
-
-    Args:
-        words: the candidates.
-        letter_clips: clips with source ``letter``; others are ignored.
-        upper_case: ask for the capital of each letter instead.
-    """
-    have: dict[str, set[str]] = {}
-    for clip in letter_clips:
-        if clip.source == "letter":
-            letters = have.setdefault(clip.style, set())
-            if clip.word and clip.modalities == MODALITIES:
-                letters.add(clip.word)
-    return {style: words.only(_spellable(words, letters, upper_case)) for style, letters in sorted(have.items())}
-
-
-def _spellable(words: Iterable[str], letters: Collection[str], upper_case: bool) -> Iterator[str]:
-    for word in words:
-        if all(letter in letters for letter in letters_of(word.upper() if upper_case else word)):
-            yield word
 
 
 def read_words(path: Path | str) -> tuple[str, ...]:
