@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from unwritten import cli
 from unwritten.benchmark import find_clips
-from unwritten.benchmark.corpus import CorpusSettings, balanced_corpus, counts
+from unwritten.benchmark.corpus import CorpusSettings, balanced_corpus
 from unwritten.benchmark.manifest import letters_used
 from unwritten.benchmark.protocols import (
     GROUPS,
@@ -57,6 +57,11 @@ def benchmark(words_per_length: int = 40) -> list[Clip]:
 
 
 BENCHMARK = benchmark()
+
+
+def counts(corpus: Sequence[Clip]) -> Counter[tuple[str, int, Modality]]:
+    """How many files each style, length and modality of a corpus has."""
+    return Counter((clip.style, len(clip.word or ""), clip.modalities[0]) for clip in corpus)
 
 
 @settings(max_examples=30, deadline=None)

@@ -8,7 +8,7 @@ style only where the balance needs it, so that nobody reads a word that they hav
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -83,11 +83,6 @@ def balanced_corpus(clips: Sequence[Clip], settings: CorpusSettings = CorpusSett
     _check_balance(quotas, cells, settings)
     chosen = _draw(supply, cells, quotas, settings.seed)
     return [replace(clip, files={modality: clip.files[modality]}) for clip, (_, _, modality) in chosen]
-
-
-def counts(corpus: Sequence[Clip]) -> Mapping[Cell, int]:
-    """How many files each cell of a corpus has."""
-    return Counter((clip.style, len(letters_of(clip.word or "")), clip.modalities[0]) for clip in corpus)
 
 
 def _word(clip: Clip) -> str:

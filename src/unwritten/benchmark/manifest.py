@@ -163,11 +163,7 @@ def _row(item: Item, folder: Path) -> dict[str, Any]:
         )
     files = {modality: _relative(clip.files[modality], folder) for modality in clip.modalities}
     return {
-        "id": clip.id,
-        "word": clip.word,
-        "style": clip.style,
-        "source": clip.source,
-        "writer": clip.writer,
+        **{name: getattr(clip, name) for name in ("id", "word", "style", "source", "writer")},
         **{modality: files.get(modality) for modality in MODALITIES},
         "letter_clips": list(clip.letter_clips),
         "letter_times_s": [list(span) for span in item.letter_times_s],

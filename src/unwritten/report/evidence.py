@@ -115,7 +115,14 @@ def first_frame(path: Path) -> str:
     scale = _FRAME_PX / max(height, width)
     size = (max(1, round(width * scale)), max(1, round(height * scale)))
     small = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
-    _, data = cv2.imencode(".jpg", cv2.cvtColor(small, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 72])
+    return jpeg_uri(small, 72)
+
+
+def jpeg_uri(image: NDArray[np.uint8], quality: int) -> str:
+    """Data URI of an RGB picture as JPEG."""
+    import cv2
+
+    _, data = cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, quality])
     return data_uri("image/jpeg", data.tobytes())
 
 

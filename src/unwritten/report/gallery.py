@@ -131,7 +131,6 @@ def _item(
     right: Mapping[tuple[str, str, str], float],
     places: Mapping[tuple[str, str], int],
 ) -> dict[str, Any]:
-    first = rows.iloc[0]
     answers = []
     sent: dict[Sent, int] = {}  # several models may be sent the same
     for row in rows.itertuples(index=False):
@@ -151,11 +150,7 @@ def _item(
         )
     return {
         "id": key.partition("\n")[2],
-        "benchmark": first["benchmark"],
-        "truth": first["truth"],
-        "style": first["style"],
-        "source": first["source"],
-        "writer": first["writer"],
+        **rows.iloc[0][["benchmark", "truth", "style", "source", "writer"]],
         "answers": answers,
         "sent": [asdict(one) for one in sent],
         **asdict(evidence),

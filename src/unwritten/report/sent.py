@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 
 from unwritten.errors import UnwrittenError
-from unwritten.report.evidence import data_uri
+from unwritten.report.evidence import jpeg_uri
 from unwritten.types import Clip, Modality
 from unwritten.wording import counted
 
@@ -67,6 +67,4 @@ def _strip(clip: Clip, modality: Modality, sent: Mapping[str, Any]) -> str:
     chosen = np.unique(np.linspace(0, count - 1, min(_SHOWN, count)).round().astype(int))
     width = max(1, round(images[0].shape[1] * _HEIGHT_PX / images[0].shape[0]))
     small = [cv2.resize(images[place], (width, _HEIGHT_PX), interpolation=cv2.INTER_AREA) for place in chosen]
-    strip = cv2.cvtColor(np.concatenate(small, axis=1), cv2.COLOR_RGB2BGR)
-    _, data = cv2.imencode(".jpg", strip, [cv2.IMWRITE_JPEG_QUALITY, 70])
-    return data_uri("image/jpeg", data.tobytes())
+    return jpeg_uri(np.concatenate(small, axis=1), 70)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -91,22 +91,16 @@ class WordList:
 
     words: tuple[str, ...]
     frequency: NDArray[np.float64]
-    _index: Mapping[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        index = {word: position for position, word in enumerate(self.words)}
-        if len(index) != len(self.words) or len(self.frequency) != len(self.words):
+        if not len(set(self.words)) == len(self.words) == len(self.frequency):
             raise ValueError("a word list needs distinct words and one frequency for each")
-        object.__setattr__(self, "_index", index)
 
     def __len__(self) -> int:
         return len(self.words)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.words)
-
-    def __contains__(self, word: object) -> bool:
-        return word in self._index
 
     def of_length(self, length: int) -> WordList:
         """The words of ``length`` letters, in the same order."""

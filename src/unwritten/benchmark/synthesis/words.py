@@ -60,11 +60,6 @@ def letter_times_s(steps: Sequence[Step]) -> tuple[tuple[float, float], ...]:
     return tuple(times)
 
 
-def duration_s(steps: Sequence[Step]) -> float:
-    """Length of the word in seconds."""
-    return float(sum(step.frames for step in steps) / steps[0].letter.rate)
-
-
 def size_of(steps: Sequence[Step]) -> int:
     """Bytes that the three files of a word will take, within a few per cent."""
     total = 2_000
