@@ -19,7 +19,6 @@ from unwritten.files import project_root
 from unwritten.models.fusion import ModelSettings
 from unwritten.studies import kinematics_numpy
 from unwritten.studies import speed_measures as measures
-from unwritten.studies.gpu import SHIPPED
 from unwritten.studies.speed import format_rows, main
 
 ROOT = project_root()
@@ -45,12 +44,7 @@ def test_kinematics_in_numpy_for_a_batch_equal_numbas(settings):
 def test_speeds_are_those_of_the_shipped_network():
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
         node = OmegaConf.to_container(compose("train").model)
-    assert settings_from(ModelSettings, node, "model") == SHIPPED
-
-
-def test_numba_kinematics_are_at_least_three_times_as_fast_as_numpys():
-    for row in measures.kinematics(quick=True):
-        assert row.ratio >= 3, row
+    assert settings_from(ModelSettings, node, "model") == ModelSettings()
 
 
 def test_the_bench_prints_one_table_and_writes_json_with_threads_versions_and_memory(tmp_path, capsys, monkeypatch):

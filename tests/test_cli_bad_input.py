@@ -28,7 +28,7 @@ from unwritten.cli import main
         ("human . -o trials --baseline run --checkpoint file", "--baseline with --checkpoint"),
         ("clips . --patterns list.yaml", "list.yaml: holds no settings by name"),
         ("clips . --patterns latin.yaml", "latin.yaml: cannot be read as YAML"),
-        ("clips . --patterns marks.yaml", "marks: give names with values"),
+        ("clips . --patterns marks.yaml", "marks=3: give names with values"),
         ("store --store list.yaml", "list.yaml: is no folder"),
         ("nonsense", "nonsense"),
     ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -183,20 +182,6 @@ def test_motion_blur_keeps_the_centre_of_mass(x: float, y: float) -> None:
     mass = smear(layer, np.array([x, y]))[..., 3].astype(float)
     rows, columns = np.mgrid[:61, :61]
     assert np.allclose([(mass * columns).sum() / mass.sum(), (mass * rows).sum() / mass.sum()], 30, atol=0.1)
-
-
-def test_one_core_renders_640x480_faster_than_15_frames_a_second() -> None:
-    threads = cv2.getNumThreads()
-    cv2.setNumThreads(1)
-    try:
-        frames = render(make_track(31, (640.0, 480.0)), SceneSettings())
-        next(frames)
-        start = time.process_time()
-        count = sum(1 for _ in frames)
-        spent = time.process_time() - start
-    finally:
-        cv2.setNumThreads(threads)
-    assert count / spent > 15
 
 
 def shown_and_gone(scene: SceneSettings) -> tuple[np.ndarray, Track]:

@@ -104,13 +104,13 @@ def test_trainer_settings_that_are_unknown_or_that_the_machine_lacks_are_bad_usa
 @pytest.mark.parametrize(
     "override", ["traner.max_epochs=3", "data.loader.max_itemz=3", "model=huge", "experiment=none"]
 )
-def test_a_config_key_that_does_not_exist_exits_with_2_and_one_line(override):
+def test_a_config_key_that_does_not_exist_exits_with_2_and_one_line(override, capsys):
     from unwritten.run import command_line
+    from unwritten.training.train import train
 
-    def main():
-        composed(override)
-
-    assert command_line("train.py", main) == 2
+    assert command_line("train.py", train, [override]) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert line.startswith("train.py: ")
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_config_key_that_does_not_exist_exits_with_2_and_one_line(override):
         ("model.dilations=[]", "dilations"),
         ("model.alphabet=abc", r"model\.alphabet=abc: the handwriting also holds d"),
         ("optimiser.learning_rate=-1", "learning_rate=-1"),
-        ("optimiser.shot_weight=null", "shot_weight=None"),
+        ("optimiser.shot_weight=null", "shot_weight=null"),
         ("trainer.threads=-1", "threads=-1"),
         ("trainer.ema_decay=2", "ema_decay=2"),
         ("trainer.accelerator=tpu", "trainer: "),
