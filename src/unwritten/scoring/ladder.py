@@ -18,7 +18,7 @@ import pandas as pd
 
 from unwritten.scoring.compare import Comparison, compare_pairs
 from unwritten.scoring.intervals import IntervalSettings
-from unwritten.scoring.scores import item_scores
+from unwritten.scoring.scores import Asked, item_scores
 from unwritten.scoring.text import format_table, gained, percent, texts
 from unwritten.types import MODALITIES
 
@@ -63,7 +63,7 @@ class Rung:
 
 
 @dataclass(frozen=True)
-class Ladder:
+class Ladder(Asked):
     """The rungs of one reader on one benchmark in one modality.
 
     Attributes:
@@ -73,10 +73,6 @@ class Ladder:
         recovers: what the first rung gives at which it recovers; empty when it does at none.
     """
 
-    reader: str
-    benchmark: str
-    protocol: str
-    modality: str
     rungs: list[Rung]
     recovers: str
 

@@ -14,7 +14,7 @@ import pandas as pd
 from unwritten.errors import UnwrittenError
 from unwritten.scoring.compare import Comparison, compare_pairs
 from unwritten.scoring.intervals import IntervalSettings
-from unwritten.scoring.scores import item_scores
+from unwritten.scoring.scores import Asked, item_scores
 from unwritten.scoring.text import format_table, gained, percent
 
 STEPS = ("tips", "shots", "contact", "boundaries")
@@ -77,7 +77,7 @@ def oracle_steps(
 
 
 @dataclass(frozen=True)
-class OracleTable:
+class OracleTable(Asked):
     """The steps of one reader on one benchmark in one modality.
 
     Attributes:
@@ -86,10 +86,6 @@ class OracleTable:
         steps: what each truth is worth.
     """
 
-    reader: str
-    benchmark: str
-    protocol: str
-    modality: str
     steps: list[OracleStep]
 
 

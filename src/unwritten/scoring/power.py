@@ -59,32 +59,13 @@ def sample_size(
     return SampleSize(half_width, max(1, items) if items is not None else None, quantile * math.sqrt(floor))
 
 
-@dataclass(frozen=True)
-class Subsample:
-    """What a smaller test would have said.
-
-    Attributes:
-        n: its items.
-        mean: mean of its means.
-        low, high: the range that 95 % of such tests would have given.
-        order_kept: share of such tests that rank the readers as the whole test does; None with one reader.
-    """
-
-    reader: str
-    n: int
-    mean: float
-    low: float
-    high: float
-    order_kept: float | None
-
-
 def subsampling_curve(
     table: pd.DataFrame,
     sizes: Sequence[int] | None = None,
     draws: int = 500,
     seed: int = 0,
     score: str = "ola",
-) -> list[Subsample]:
+) -> pd.DataFrame:
     """Draw smaller tests without replacement and score each reader on them.
 
     Args:
@@ -93,6 +74,10 @@ def subsampling_curve(
         draws: smaller tests of each size.
         seed: of the draws.
         score: a column of :func:`unwritten.scoring.scores.item_scores`.
+
+    Returns:
+        A row for each size and ``reader``: ``n`` items, ``mean`` of the tests' means, ``low`` and ``high`` around 95 %
+        of them, and ``order_kept``, the share of tests that rank the readers as the whole test does; NaN with one.
 
     Raises:
         UnwrittenError: the table mixes protocols or has no item common to all readers.
@@ -103,7 +88,7 @@ def subsampling_curve(
     if wide.empty:
         raise UnwrittenError("subsampling: no item was asked of all readers; choose readers of one run")
     values = wide.to_numpy(dtype=float)
-    count, readers = values.shape
+    count = len(values)
     if sizes is None:
         sizes = [size for size in (10 * 2**power for power in range(20)) if size < count] + [count]
     rng = np.random.default_rng(seed)
@@ -115,18 +100,10 @@ def subsampling_curve(
         means = np.stack([values[rng.permutation(count)[:size]].mean(axis=0) for _ in range(draws)])
         kept = (np.argsort(np.argsort(-means, axis=1, kind="stable"), axis=1) == final).all(axis=1).mean()
         low, high = np.quantile(means, [0.025, 0.975], axis=0)
-        for place, reader in enumerate(wide.columns):
-            out.append(
-                Subsample(
-                    reader=str(reader),
-                    n=int(size),
-                    mean=float(means[:, place].mean()),
-                    low=float(low[place]),
-                    high=float(high[place]),
-                    order_kept=float(kept) if readers > 1 else None,
-                )
-            )
-    return out
+        order_kept = kept if len(wide.columns) > 1 else np.nan
+        columns = {"n": size, "mean": means.mean(axis=0), "low": low, "high": high, "order_kept": order_kept}
+        out.append(pd.DataFrame({"reader": wide.columns, **columns}))
+    return pd.concat(out, ignore_index=True)
 
 
 def sample_size_of(

@@ -32,7 +32,17 @@ from unwritten.types import MODALITIES, STYLES
 
 
 @dataclass(frozen=True)
-class Score:
+class Asked:
+    """Which reader was asked the items of which benchmark, under which protocol and in which modality."""
+
+    reader: str
+    benchmark: str
+    protocol: str
+    modality: str
+
+
+@dataclass(frozen=True)
+class Score(Asked):
     """One row of a score table; all scores are fractions, None where nothing is known.
 
     Attributes:
@@ -58,10 +68,6 @@ class Score:
             items are words of a to z. wer, wer_low, wer_high: word error rate.
     """
 
-    reader: str
-    benchmark: str
-    protocol: str
-    modality: str
     style: str
     n: int | None
     ola: float

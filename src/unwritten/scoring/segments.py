@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from unwritten.errors import UnwrittenError
+from unwritten.scoring.scores import Asked
 from unwritten.scoring.text import format_table, percent, texts
 
 THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5)
@@ -122,7 +123,7 @@ def _only(segments: Mapping[str, Sequence[Segment]], label: str | None) -> Mappi
 
 
 @dataclass(frozen=True)
-class LetterTimes:
+class LetterTimes(Asked):
     """How well one reader tells when each letter was written.
 
     Attributes:
@@ -132,10 +133,6 @@ class LetterTimes:
         boundaries: the same with any letter at the right time.
     """
 
-    reader: str
-    benchmark: str
-    protocol: str
-    modality: str
     items: int
     letters: dict[str, float]
     boundaries: dict[str, float]
