@@ -245,8 +245,10 @@ def _default_store() -> Path:
 def _run_name() -> str:
     """The run directory: a run that is started again in it goes on spending the same budget."""
     from hydra.core.hydra_config import HydraConfig
+    from omegaconf import OmegaConf
 
-    if HydraConfig.initialized():
+    # Where a configuration was only shown (--cfg job), Hydra names no directory.
+    if HydraConfig.initialized() and not OmegaConf.is_missing(HydraConfig.get().runtime, "output_dir"):
         return str(Path(HydraConfig.get().runtime.output_dir).resolve())
     return _PROCESS
 
