@@ -71,10 +71,11 @@ def test_a_wheel_holds_the_package_its_configs_and_its_checkpoints_and_nothing_e
         assert {name for name in archive.namelist() if ".dist-info/" not in name} == wanted | {BAKED}
 
 
-def test_an_sdist_holds_the_clone(sdist: Path) -> None:
+def test_an_sdist_holds_the_clone_but_no_unfinished_training(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert names == {*listed(), "PKG-INFO", f"src/{BAKED}"}
+    clone = {name for name in listed() if not name.startswith(".training/")}
+    assert names == {*clone, "PKG-INFO", f"src/{BAKED}"}
 
 
 def test_a_wheel_made_from_the_sdist_is_the_wheel_made_from_the_clone(wheel: Path, sdist: Path, tmp_path: Path) -> None:
