@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from unwritten.cli import main
+from unwritten.features.extract import FeatureSettings
 from unwritten.models.checkpoint import load_model, save_small
 from unwritten.models.export import example_inputs
 from unwritten.models.fusion import FusionModel, ModelSettings
@@ -19,7 +20,7 @@ SMALL = {"channels": 16, "audio_channels": 16, "fused_channels": 16, "dilations"
 def test_every_head_is_divided_by_its_own_temperature(fusion: str, tmp_path) -> None:
     torch.manual_seed(0)
     network = FusionModel(ModelSettings(**SMALL, fusion=fusion)).eval()
-    save_small(network, {}, {}, tmp_path / "small.ckpt")
+    save_small(network, FeatureSettings().as_mapping(), {}, tmp_path / "small.ckpt")
     inputs = example_inputs(load_model(tmp_path / "small.ckpt"))
     temperatures = {"video": 1.5, "audio": 0.8, "av": 1.2}
     with torch.no_grad():

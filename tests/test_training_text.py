@@ -11,6 +11,7 @@ import torch
 
 from unwritten.errors import UnwrittenError
 from unwritten.features.canonical import PIECE_S, canonical_xy
+from unwritten.features.extract import FeatureSettings
 from unwritten.models.checkpoint import load_model, save_small
 from unwritten.models.fusion import FusionModel, ModelSettings
 from unwritten.models.module import CtcModule
@@ -51,7 +52,7 @@ def test_a_tail_hangs_below_the_line_and_an_apostrophe_over_it() -> None:
 
 def test_a_network_of_more_letters_begins_as_the_narrower_one_reads(tmp_path: Path) -> None:
     narrow = FusionModel(SMALL)
-    save_small(narrow, {}, {"protocol": "transfer"}, tmp_path / "narrow.ckpt")
+    save_small(narrow, FeatureSettings().as_mapping(), {"protocol": "transfer"}, tmp_path / "narrow.ckpt")
     wide = CtcModule(replace(SMALL, alphabet="xb a"))
     begun = load_model(tmp_path / "narrow.ckpt")
     begin_with(begun, tmp_path / "narrow.ckpt", wide)
@@ -66,7 +67,7 @@ def test_a_network_of_more_letters_begins_as_the_narrower_one_reads(tmp_path: Pa
 
 
 def test_a_run_without_the_letters_of_its_beginning_is_refused(tmp_path: Path) -> None:
-    save_small(FusionModel(SMALL), {}, {"protocol": "transfer"}, tmp_path / "narrow.ckpt")
+    save_small(FusionModel(SMALL), FeatureSettings().as_mapping(), {"protocol": "transfer"}, tmp_path / "narrow.ckpt")
     with pytest.raises(UnwrittenError, match=r"reads b, which model\.alphabet lacks"):
         begin_with(load_model(tmp_path / "narrow.ckpt"), "narrow.ckpt", CtcModule(replace(SMALL, alphabet="acd")))
 
@@ -115,6 +116,6 @@ def test_a_state_is_less_than_half_of_a_checkpoint_and_goes_on_with_more_handwri
 
 
 def test_a_small_checkpoint_has_no_state_to_go_on_from(tmp_path: Path) -> None:
-    save_small(FusionModel(SMALL), {}, {}, tmp_path / "small.ckpt")
+    save_small(FusionModel(SMALL), FeatureSettings().as_mapping(), {}, tmp_path / "small.ckpt")
     with pytest.raises(UnwrittenError, match="is no training checkpoint"):
         save_state(tmp_path / "small.ckpt", tmp_path / "state.ckpt")
