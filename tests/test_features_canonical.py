@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -55,6 +57,14 @@ def test_the_tall_stem_of_a_b_stands_at_the_left_and_points_up():
     seen = canonical_xy(track_of(letter_b() * [1, -1], 0.0))
     assert seen[:20, 1].max() > seen[20:, 1].max() + 0.5
     assert seen[:20, 0].mean() < seen[20:, 0].mean()
+
+
+def test_a_long_word_is_one_piece_unless_pieces_are_asked_for():
+    drawn = np.concatenate([letter_b(), letter_b() + np.array([200.0, 60.0])]) * [1, -1]
+    track = track_of(drawn, 0.0)
+    slow = replace(track, time_s=track.time_s * 30.0 / track.time_s[-1])
+    np.testing.assert_array_equal(canonical_xy(slow), canonical_xy(track))
+    assert np.abs(canonical_xy(slow, piece_s=10.0) - canonical_xy(slow)).max() > 0.1
 
 
 def test_one_scale_keeps_heights_between_letters_and_a_scale_per_shot_loses_them():

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from unwritten.errors import UnwrittenError
-from unwritten.features.canonical import PIECE_S, canonical_xy
+from unwritten.features.canonical import canonical_xy
 from unwritten.features.extract import FeatureSettings
 from unwritten.models.checkpoint import load_model, save_small
 from unwritten.models.fusion import FusionModel, ModelSettings
@@ -84,8 +84,8 @@ def slanted(seconds: float, slope: float) -> Track:
 
 
 def test_letters_of_a_long_slanted_line_keep_the_size_that_they_have_in_a_short_one() -> None:
-    short, long = (np.ptp(canonical_xy(slanted(seconds, 0.0))[:40, 1]) for seconds in (PIECE_S / 2, 6 * PIECE_S))
-    slant = np.ptp(canonical_xy(slanted(6 * PIECE_S, 0.1))[:40, 1])
+    short, long = (np.ptp(canonical_xy(slanted(seconds, 0.0), piece_s=10.0)[:40, 1]) for seconds in (5.0, 60.0))
+    slant = np.ptp(canonical_xy(slanted(60.0, 0.1), piece_s=10.0)[:40, 1])
     assert long == pytest.approx(short, rel=0.05)
     assert slant > short / 2.5  # as one piece it would be a tenth
 

@@ -1,7 +1,7 @@
 """The canonical view: every track as if seen from above by its writer, on one scale for the whole word.
 
-A long take is centred and scaled in pieces: lines slant, lie below one another, and the hand moves on, all by far more
-than a letter's height.
+A long take of several words may be centred and scaled in pieces: lines slant, lie below one another, and the hand moves
+on, all by far more than a letter's height.
 
 T is the number of frames. Letters keep their heights against each other because one scale serves all shots; each shot
 is centred by itself because the camera moved between shots.
@@ -17,30 +17,29 @@ import numpy as np
 
 from unwritten.types import BoolArray, FloatArray, IntArray, Track
 
-PIECE_S = 10.0
-"""A shot no longer than this is one piece; longer ones are cut into equal pieces that are not longer."""
 
-
-def canonical_xy(track: Track, rotate: bool = True, scale_per_shot: bool = False) -> FloatArray:
+def canonical_xy(
+    track: Track, rotate: bool = True, scale_per_shot: bool = False, piece_s: float | None = None
+) -> FloatArray:
     """Turn a track so that writing runs along +x with y up, and scale and centre it.
 
     Args:
         track: square pixels, y down; ``writing_rad`` None counts as 0.
         rotate: False leaves the picture's own orientation (an ablation).
         scale_per_shot: True scales every shot by itself (an ablation): heights between letters are lost.
+        piece_s: a shot that is longer is cut into equal pieces that are not; None takes every shot as a whole.
 
     Returns:
         float64 ``[T, 2]`` in units of twice the word's vertical spread, finite everywhere.
     """
     seen = track if rotate else replace(track, writing_rad=None)
     turned = seen.along_writing() * (1.0, -1.0)
-    return _centred_and_scaled(
-        turned, np.asarray(track.time_s), np.asarray(track.visible), np.asarray(track.shot), scale_per_shot
-    )
+    time_s, visible, shot = np.asarray(track.time_s), np.asarray(track.visible), np.asarray(track.shot)
+    return _centred_and_scaled(turned, time_s, visible, shot, scale_per_shot, piece_s)
 
 
 def _centred_and_scaled(
-    xy: FloatArray, time_s: FloatArray, visible: BoolArray, shot: IntArray, scale_per_shot: bool
+    xy: FloatArray, time_s: FloatArray, visible: BoolArray, shot: IntArray, scale_per_shot: bool, piece_s: float | None
 ) -> FloatArray:
     result = np.zeros_like(xy)
     spreads: list[tuple[BoolArray, list[tuple[float, float]]]] = []
@@ -49,7 +48,7 @@ def _centred_and_scaled(
         if (members & visible).sum() < 2:
             continue
         means, parts = [], []
-        for piece in _pieces(members, time_s):
+        for piece in _pieces(members, time_s, piece_s):
             chosen = piece & visible
             if chosen.sum() < 2:
                 continue
@@ -82,11 +81,11 @@ def _scale(parts: Sequence[tuple[float, float]]) -> float:
     return float(2.0 * np.sqrt(sum(spread * weight for spread, weight in parts) / total))
 
 
-def _pieces(members: BoolArray, time_s: FloatArray) -> list[BoolArray]:
+def _pieces(members: BoolArray, time_s: FloatArray, piece_s: float | None) -> list[BoolArray]:
     """The frames of one shot, bool ``[T]``, cut into pieces of equal length in time."""
     own_s = time_s[members]
     span_s = float(own_s[-1] - own_s[0])
-    count = math.ceil(span_s / PIECE_S)
+    count = 1 if piece_s is None else math.ceil(span_s / piece_s)
     if count < 2:
         return [members]
     number = np.minimum(((time_s - own_s[0]) / span_s * count).astype(np.int64), count - 1)

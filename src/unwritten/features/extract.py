@@ -29,14 +29,18 @@ class FeatureSettings:
         spectrogram: the log-mel spectrogram; its rate is the kinematics' rate.
         rotate: turn the track to the canonical view (False is an ablation).
         scale_per_shot: scale every shot by itself (an ablation).
+        piece_s: shots longer than this are centred and scaled in pieces, for takes of several words; None does not.
     """
 
     kinematics: KinematicsSettings = field(default_factory=KinematicsSettings)
     spectrogram: SpectrogramSettings = field(default_factory=SpectrogramSettings)
     rotate: bool = True
     scale_per_shot: bool = False
+    piece_s: float | None = None
 
     def __post_init__(self) -> None:
+        if self.piece_s is not None and not self.piece_s > 0:
+            raise ValueError(f"piece_s={self.piece_s}: give a number above 0, or null")
         if self.kinematics.rate_hz != self.spectrogram.rate_hz:
             raise ValueError("kinematics.rate_hz and spectrogram.rate_hz must be one rate")
 
@@ -61,7 +65,7 @@ def track_features(track: Track, settings: FeatureSettings) -> tuple[FloatArray,
     """Kinematics of a track: channels float32 ``[N, K]``, known bool ``[N]``, shot int ``[N]``."""
     motion = differentiate(
         track.time_s,
-        canonical_xy(track, settings.rotate, settings.scale_per_shot),
+        canonical_xy(track, settings.rotate, settings.scale_per_shot, settings.piece_s),
         track.visible,
         track.shot,
         settings.kinematics,

@@ -35,7 +35,8 @@ def begin_with(begun: LoadedModel, path: Path | str, module: CtcModule) -> None:
     """Give a fresh module the weights of a checkpoint, and keep in its record whose they are.
 
     The module may read more letters than the checkpoint: those have no weights yet and begin as unlikely as the
-    checkpoint's unlikeliest letter. What only training asks for is not in a small checkpoint and begins anew.
+    checkpoint's unlikeliest letter. It may cut long takes into pieces where the checkpoint does not. What only training
+    asks for is not in a small checkpoint and begins anew.
 
     Raises:
         UnwrittenError: it has another architecture or other features than the run, or letters that the run lacks.
@@ -43,11 +44,11 @@ def begin_with(begun: LoadedModel, path: Path | str, module: CtcModule) -> None:
     before, after = begun.network.settings, module.network.settings
     theirs = {
         "model": vars(before) | {"alphabet": ""},
-        "features": FeatureSettings.from_mapping(begun.features).as_mapping(),
+        "features": FeatureSettings.from_mapping(begun.features).as_mapping() | {"piece_s": None},
     }
     ours = {
         "model": vars(after) | {"alphabet": ""},
-        "features": FeatureSettings.from_mapping(module.hparams["features"]).as_mapping(),
+        "features": FeatureSettings.from_mapping(module.hparams["features"]).as_mapping() | {"piece_s": None},
     }
     difference = first_difference(theirs, ours)
     if difference:
