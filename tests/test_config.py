@@ -145,6 +145,8 @@ def test_every_setting_is_documented(cls):
         ),
         ("train", "hparams_search.space={model.dropout: {low: a, high: b}}", "space.model.dropout.low=a"),
         ("evaluate", "+foo=1", "foo: no such setting; known are answers"),
+        ("evaluate", "+benchmark.foo=1", "benchmark.foo: no such setting; known are category"),
+        ("train", "+logger.foo=1", "logger.foo: no such setting; known are kind"),
         ("evaluate", "benchmark=null", "benchmark=null: give one of handwriting"),
         ("evaluate", "reader.ctc=null", "reader.ctc=null: give its settings"),
         ("evaluate", "reader=null", "reader=null: give one of blind-constant"),

@@ -6,9 +6,11 @@ import os
 import stat
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from unwritten.errors import UnwrittenError
-from unwritten.files import whole_file
+from unwritten.files import cell_text, plain_cell, whole_file
 
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path):
@@ -49,3 +51,19 @@ def test_a_folder_in_the_way_is_named_in_one_line(tmp_path):
     with pytest.raises(UnwrittenError, match=r"out: cannot be written"), whole_file(tmp_path / "out") as temporary:
         temporary.write_text("x")
     assert [entry.name for entry in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_name_of_the_longest_that_a_file_may_have_is_written(tmp_path):
+    for name in ("a" * 251 + ".txt", "é" * 125 + ".txt"):
+        with whole_file(tmp_path / name) as temporary:
+            temporary.write_text("whole")
+        assert (tmp_path / name).read_text() == "whole"
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+@given(st.text())
+def test_no_cell_of_a_table_begins_as_a_formula_and_each_is_read_back(text):
+    cell = plain_cell(text)
+    assert not str(cell).startswith(("=", "+", "-", "@", "\t", "\r"))
+    assert cell_text(str(cell)) == text
+    assert plain_cell(-3.5) == -3.5

@@ -16,7 +16,17 @@ import pytest
 
 from unwritten.benchmark.audit.file import AuditSettings, gather
 from unwritten.errors import UnwrittenError
-from unwritten.media import open_video, probe, read_audio, read_audio_report, read_frames, write_audio, write_video
+from unwritten.media import (
+    mpeg,
+    open_video,
+    probe,
+    read_audio,
+    read_audio_report,
+    read_frames,
+    split_parts,
+    write_audio,
+    write_video,
+)
 
 RATE_HZ = 16_000
 _NOISE = np.random.default_rng(0).normal(0.0, 0.1, RATE_HZ).astype(np.float32)
@@ -207,6 +217,35 @@ def test_ten_milliseconds_are_nothing_to_read(tmp_path: Path) -> None:
 
     with pytest.raises(UnwrittenError, match="10 ms"):
         record_sound(write_audio(tmp_path / "a.wav", _NOISE[:160]))
+
+
+def test_thousands_of_joined_files_are_refused_and_parts_are_found_in_linear_time(tmp_path: Path) -> None:
+    one = wav(tmp_path / "one.wav", as_shorts(_NOISE[:4])).read_bytes()
+    joined = tmp_path / "joined.wav"
+    joined.write_bytes(one * 200)
+    assert len(split_parts(joined)) == 200
+    joined.write_bytes(one * 200_000)
+    with pytest.raises(UnwrittenError, match="more than 2000 media files"):
+        split_parts(joined)
+
+
+def test_damage_between_frames_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes that are searched for the next container, over those that there are: it does not grow with the damage."""
+    frame = b"\xff\xfb\x90\x00" + bytes(413)
+    searched: list[int] = []
+
+    class Counting:
+        match = staticmethod(mpeg._OTHER_START.match)
+
+        @staticmethod
+        def search(data: bytes, position: int) -> object:
+            searched.append(len(data) - position)
+            return None
+
+    monkeypatch.setattr(mpeg, "_OTHER_START", Counting)
+    data = (frame + b"xx" * 30) * 500
+    mpeg.walk(data, 0)
+    assert sum(searched) <= len(data)
 
 
 _MEASURE = """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 from functools import cache
+from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from omegaconf import DictConfig
 
 Settings = TypeVar("Settings")
+_LISTED = ("benchmark", "logger")  # groups without a class of settings: what may be set stands in their files
 INFINITE = float("inf")
 """No upper bound."""
 
@@ -30,7 +32,10 @@ def settings_from(cls: type[Settings], node: DictConfig | Mapping[str, Any] | No
     Raises:
         UsageError: the node holds a key that ``cls`` does not know, or a value that ``cls`` refuses.
     """
-    values: Any = _plain(node)
+    plain = _plain(node)
+    if not isinstance(plain, Mapping):
+        raise UsageError(f"{where}={_shown(plain)}: give its settings by name")
+    values: dict[str, Any] = dict(plain)
     known = {field.name for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
     unknown = sorted(set(values) - known)
     if unknown:
@@ -39,6 +44,8 @@ def settings_from(cls: type[Settings], node: DictConfig | Mapping[str, Any] | No
     for name, value in values.items():
         if not _is_a(value, hints[name]):
             raise UsageError(f"{where}.{name}={_shown(value)}: give {_described(hints[name])}")
+        if hints[name] is str:
+            values[name] = str(value)  # a name may be 7
     try:
         return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
     except (TypeError, ValueError) as error:
@@ -89,6 +96,17 @@ def whole_number(value: Any, where: str, least: int = 0) -> int:
     return value
 
 
+def place(value: Any, where: str) -> Path:
+    """The value as the name of a file or folder.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if not isinstance(value, str | Path) or not str(value):
+        raise UsageError(f"{where}={_shown(value)}: give the name of a file or folder")
+    return Path(value)
+
+
 @cache
 def _hints(cls: type) -> dict[str, Any]:
     return get_type_hints(cls)
@@ -111,7 +129,7 @@ def _is_a(value: Any, hint: Any) -> bool:
         # Not a number is no number either; True would be 1.
         return isinstance(value, int | hint) and not isinstance(value, bool) and value == value
     if hint is str:
-        return isinstance(value, str | int | float) and not isinstance(value, bool)  # a name may be 7
+        return isinstance(value, str | int | float) and not isinstance(value, bool)
     return hint is Any or not isinstance(hint, type) or isinstance(value, hint)
 
 
@@ -157,6 +175,19 @@ def check_parts(config: Mapping[str, Any], parts: Iterable[str], values: Iterabl
             listed = choices(part)
             wanted = f"one of {', '.join(listed)}" if listed else "its settings by name"
             raise UsageError(f"{part}={_shown(node)}: give {wanted}")
+        if part in _LISTED:
+            known = sorted(_settings_of_group(part))
+            unknown = sorted(set(map(str, node)) - set(known))
+            if unknown:
+                raise UsageError(f"{part}.{unknown[0]}: no such setting; known are {', '.join(known)}")
+
+
+def _settings_of_group(group: str) -> set[str]:
+    """Names that stand in any configuration of a group of ``conf/``."""
+    import yaml
+
+    files = (project_root() / "conf" / group).glob("*.yaml")
+    return {name for path in files for name in yaml.safe_load(path.read_text(encoding="utf-8"))} - {"defaults"}
 
 
 def choices(group: str) -> list[str]:
@@ -164,9 +195,9 @@ def choices(group: str) -> list[str]:
     return sorted(path.stem for path in (project_root() / "conf" / group).glob("*.yaml"))
 
 
-def _plain(node: DictConfig | Mapping[str, Any] | None) -> dict[str, Any]:
+def _plain(node: DictConfig | Mapping[str, Any] | None) -> Any:
     if type(node).__module__.startswith("omegaconf"):
         from omegaconf import OmegaConf  # settings are also built where no configuration library is installed
 
-        return OmegaConf.to_container(node, resolve=True)  # type: ignore[return-value]
-    return dict(node or {})
+        return OmegaConf.to_container(node, resolve=True)
+    return dict(node or {}) if isinstance(node, Mapping | None) else node

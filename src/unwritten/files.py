@@ -12,6 +12,9 @@ from pathlib import Path
 
 from unwritten.errors import UnwrittenError
 
+_LONGEST_NAME = 235  # bytes of a file's name that fit beside a process's number
+_MARKED = ("=", "+", "-", "@", "\t", "\r", "'")  # beginnings of formulas, and the mark itself
+
 
 def project_root() -> Path:
     """Folder that holds ``conf/`` and ``checkpoints/``: the clone, or the package where a wheel brought them inside."""
@@ -36,7 +39,9 @@ def whole_file(path: Path | str) -> Iterator[Path]:
         reason = getattr(error, "strerror", None) or "its links go round in a circle"
         raise UnwrittenError(f"{path}: cannot be written ({reason}); choose another place") from error
     folder = Path(tempfile.gettempdir()) if device else place.parent
-    temporary = folder / f".{place.stem}.{os.getpid()}.part{path.suffix}"
+    # A name may have 255 bytes on most file systems, the temporary one included.
+    stem = place.stem.encode()[: _LONGEST_NAME - len(path.suffix.encode())].decode(errors="ignore")
+    temporary = folder / f".{stem}.{os.getpid()}.part{path.suffix}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         yield temporary
@@ -53,6 +58,19 @@ def whole_file(path: Path | str) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+def plain_cell(value: object) -> object:
+    """A cell of a CSV table: text that a spreadsheet would run as a formula gets an apostrophe before it.
+
+    So does text that begins with an apostrophe, so that ``cell_text`` gives back what was written.
+    """
+    return f"'{value}" if isinstance(value, str) and value.startswith(_MARKED) else value
+
+
+def cell_text(text: str) -> str:
+    """What ``plain_cell`` was given."""
+    return text[1:] if text.startswith("'") and text[1:].startswith(_MARKED) else text
 
 
 def digest_file(path: Path | str) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unwritten.errors import UnwrittenError
-from unwritten.files import digest_file, whole_file
+from unwritten.files import cell_text, digest_file, plain_cell, whole_file
 from unwritten.types import MODALITIES, STYLES, Clip, Modality
 from unwritten.words.lists import letters_of
 
@@ -147,7 +147,7 @@ def write_manifest(folder: Path | str, items: Iterable[Item]) -> Path:
         ";".join(f"{start:.6f}-{end:.6f}" for start, end in row["letter_times_s"]) for row in rows
     ]
     with whole_file(folder / CSV) as temporary:
-        flat.to_csv(temporary, index=False)
+        flat.map(plain_cell).to_csv(temporary, index=False)
     return folder / CSV
 
 
@@ -237,7 +237,7 @@ def _read_table(path: Path) -> pd.DataFrame:
     try:
         if path.suffix == ".parquet":
             return pd.read_parquet(path)
-        return pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+        return pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig").map(cell_text)
     except (OSError, ValueError, pa.ArrowException, pd.errors.ParserError) as error:
         reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
         raise UnwrittenError(f"{path}: cannot be read as a manifest ({reason}); repair or remove it") from error

@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from unwritten.benchmark.letters import find_clips
     from unwritten.benchmark.protocols import ProtocolSettings, folds
-    from unwritten.files import whole_file
+    from unwritten.files import plain_cell, whole_file
 
     settings = settings_of(ProtocolSettings, arguments, "split")
     made = folds(find_clips(arguments.folder, patterns(arguments)), settings)
@@ -50,5 +50,5 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{fold.name}: {', '.join(f'{size} {part}' for part, size in sizes.items() if size)}")
         print(f"  whole: {', '.join(fold.whole)}; shared by training and test: {', '.join(fold.shared) or 'nothing'}")
     with whole_file(arguments.output) as temporary:
-        pd.DataFrame(rows, columns=["fold", "item", "part"]).to_csv(temporary, index=False)
+        pd.DataFrame(rows, columns=["fold", "item", "part"]).map(plain_cell).to_csv(temporary, index=False)
     return 0

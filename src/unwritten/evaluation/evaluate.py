@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 from omegaconf import DictConfig
 
-from unwritten.config import check_parts, real_number, whole_number
+from unwritten.config import check_parts, place, real_number, whole_number
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.evaluation.items import load_benchmark
 from unwritten.evaluation.jobs import load_jobs
@@ -138,8 +138,9 @@ def stored_tables(paths: Any) -> tuple[pd.DataFrame, Problems]:
 
     Raises:
         UnwrittenError: a file is no answers table.
+        UsageError: something is no name of a file.
     """
-    listed = [paths] if isinstance(paths, str | Path) else list(paths)
+    listed = [place(path, "answers") for path in ([paths] if isinstance(paths, str | Path) else paths)]
     tables, seen = [], set[tuple[Any, ...]]()
     for path in listed:
         table = read_answers(path)

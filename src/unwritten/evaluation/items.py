@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from omegaconf import DictConfig
 
-from unwritten.config import real_number, settings_from, whole_number
+from unwritten.config import place, real_number, settings_from, whole_number
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.types import Clip
 
@@ -35,6 +35,7 @@ def load_benchmark(node: DictConfig, seed: int = 0) -> list[Clip]:
     root = node.get("root")
     if not root:
         raise UsageError(f"benchmark={kind} needs benchmark.root=DIR, where its files lie")
+    root = place(root, "benchmark.root")
     if kind == "handwriting":
         from unwritten.simulation.clips import load_handwriting_benchmark
 

@@ -115,6 +115,7 @@ def walk(data: Buffer, position: int) -> tuple[int, bool]:
     if start is None:
         return len(data), True
     position, first = start, None
+    others = _OtherStarts(data)
     while position < len(data):
         header = parse_header(bytes(data[position : position + 4]))
         if header is None:
@@ -123,14 +124,14 @@ def walk(data: Buffer, position: int) -> tuple[int, bool]:
                 return after, False
             if _OTHER_START.match(data, position):
                 return position, False
-            position = _resync(data, position)
+            position = _resync(data, position, others)
             continue
         if first is None:
             first = header
         elif header.stream != first.stream or _is_info_frame(data, position, header):
             if starts_frames(data, position):
                 return position, False
-            position = _resync(data, position + 1)
+            position = _resync(data, position + 1, others)
             continue
         position += header.size
     return min(position, len(data)), position > len(data)
@@ -141,9 +142,23 @@ def _is_info_frame(data: Buffer, position: int, header: FrameHeader) -> bool:
     return data[at : at + 4] in (b"Xing", b"Info") or data[position + 36 : position + 40] == b"VBRI"
 
 
-def _resync(data: Buffer, position: int) -> int:
-    other = _OTHER_START.search(data, position)
-    limit = other.start() if other else len(data)
+class _OtherStarts:
+    """Where the next container of another kind begins; what was searched is not searched again."""
+
+    def __init__(self, data: Buffer) -> None:
+        self._data = data
+        self._next = -1
+
+    def after(self, position: int) -> int:
+        """First such byte from ``position`` on, the length of the data where there is none; positions only grow."""
+        if position > self._next:
+            found = _OTHER_START.search(self._data, position)
+            self._next = found.start() if found else len(self._data)
+        return self._next
+
+
+def _resync(data: Buffer, position: int, others: _OtherStarts) -> int:
+    limit = others.after(position)
     found = find_frames(data, position, limit)
     return limit if found is None else found
 

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from unwritten.errors import UnwrittenError
 from unwritten.media import ebml, mpeg
 
 Buffer = mmap.mmap | bytes
@@ -24,6 +25,7 @@ Buffer = mmap.mmap | bytes
 _BOXES = frozenset(
     b"ftyp moov mdat free skip wide uuid moof mfra sidx styp ssix meta pdin prft emsg udta pnot PICT junk".split()
 )
+_MOST_PARTS = 2000  # each is opened by itself, in a few milliseconds
 _FOREIGN_BOXES = 16  # so many in a row, at the most, that no standard lists
 _SIGNATURE = re.compile(
     rb"\x1a\x45\xdf\xa3|ID3[\x02-\x04]|OggS\x00\x02|fLaC[\x00\x80]\x00\x00\x22|(?:RIFF|RF64)(?s:.{4})(?:WAVE|AVI )"
@@ -53,9 +55,15 @@ def split_parts(path: Path | str) -> list[Part]:
 
     Bytes that belong to no container, such as padding between parts, are left out; a file that starts with nothing
     known is one part called ``other``. Reads headers only, so a long video costs no more than a short one.
+
+    Raises:
+        UnwrittenError: there are thousands of parts.
     """
     with mapped(Path(path)) as data:
-        return split_buffer(data)
+        parts = split_buffer(data)
+    if len(parts) > _MOST_PARTS:
+        raise UnwrittenError(f"{path}: is more than {_MOST_PARTS} media files joined end to end; cut it into its parts")
+    return parts
 
 
 @contextmanager
@@ -86,6 +94,8 @@ def split_buffer(data: Buffer) -> list[Part]:
         end, truncated = _WALKERS[kind](data, position)
         end = max(end, position + 1)
         parts.append(Part(position, min(end, length) - position, kind, truncated))
+        if len(parts) > _MOST_PARTS:
+            break
         position = end
     return parts
 

@@ -14,7 +14,7 @@ from hydra.experimental.callback import Callback
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from unwritten.files import whole_file
+from unwritten.files import plain_cell, whole_file
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,8 @@ def write_summary(trials: Sequence[TrialSummary], folder: Path) -> None:
         table.writerow(["run", "state", "val_loss", "epochs", *names, "error"])
         for trial in best_first(trials):
             values = [trial.values.get(name, "") for name in names]
-            table.writerow([trial.name, trial.state, trial.loss, trial.epochs, *values, trial.error])
+            row = [trial.name, trial.state, trial.loss, trial.epochs, *values, trial.error]
+            table.writerow([plain_cell(cell) for cell in row])
     if trials:
         from unwritten.training.figures import parallel_coordinates
 

@@ -159,10 +159,11 @@ def _word_list(settings: WordListSettings) -> WordList:
 
 def _tokens(settings: WordListSettings) -> Iterator[tuple[str, float]]:
     import wordfreq
+    from langcodes.tag_parser import LanguageTagError
 
     try:
         frequencies = wordfreq.get_frequency_dict(settings.language, settings.wordlist)
-    except LookupError as error:
+    except (LookupError, LanguageTagError) as error:
         languages = ", ".join(sorted(wordfreq.available_languages("best")))
         raise UsageError(
             f"wordfreq has no {settings.wordlist} word list in {settings.language!r}; languages are {languages}"

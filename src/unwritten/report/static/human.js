@@ -101,12 +101,14 @@ byId("answer").addEventListener("submit", event => {
   present();
 });
 
+// A spreadsheet runs what begins like this as a formula.
+const plain = value => /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
 const quoted = value => /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
 const csv = () => {
   const lines = ["item,modality,answer,person,seconds"];
   session.answers.forEach((answer, at) => {
     const trial = study.trials[session.order[at]];
-    lines.push([unseal(trial).item, trial.modality, answer.word, session.person, answer.seconds.toFixed(1)].map(quoted).join(","));
+    lines.push([unseal(trial).item, trial.modality, answer.word, session.person, answer.seconds.toFixed(1)].map(plain).map(quoted).join(","));
   });
   return lines.join("\n") + "\n";
 };
