@@ -72,7 +72,7 @@ def load_model(path: Path | str | None = None) -> LoadedModel:
         raise UnwrittenError(f"{path}: is not a checkpoint of this project; name one that train.py wrote")
     try:
         return _loaded(path, content)
-    except (AttributeError, KeyError, MemoryError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, MemoryError, RuntimeError, TypeError, ValueError) as error:
         raise UnwrittenError(
             f"{path}: is not a whole checkpoint ({' '.join(f'{type(error).__name__} {error}'.split())[:100]});"
             " name one that train.py wrote"
