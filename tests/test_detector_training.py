@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from unwritten.studies.detector_training import augment, main, render_examples, target_of
-from unwritten.tracking.detector import STRIDE, NibDetector, NibNetwork, peak_of
+from unwritten.tracking.detector import STRIDE, NibDetector, NibNetwork, peaks_of
 
 
 @pytest.fixture(scope="module")
@@ -80,4 +80,4 @@ def test_a_short_training_writes_weights_that_the_tracker_loads(tmp_path):
     picture = render_examples(5)[0].picture
     found = NibDetector(weights).find(picture)
     assert np.isfinite(found.tip).all()
-    assert peak_of(np.eye(4, dtype=np.float32) / 4)[1] <= 1
+    assert peaks_of(np.eye(4, dtype=np.float32) / 4, 1)[1][0] <= 1

@@ -251,9 +251,9 @@ def test_emissions_are_computed_once_for_each_recording_and_the_oldest_leave() -
     cache, made = EmissionCache(most_bytes=250), []
 
     def read(clip: Clip, modality: Modality = "av") -> None:
-        def compute() -> np.ndarray:
+        def compute() -> tuple[np.ndarray, float]:
             made.append(clip.id)
-            return np.zeros((25, 1), dtype=np.float32)
+            return np.zeros((25, 1), dtype=np.float32), 1.0
 
         cache.get_or_compute(clip, modality, None, compute)
 

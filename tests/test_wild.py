@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from unwritten.media import write_video
-from unwritten.studies.wild import frames_of, judge, main, read_wild_marks, total
+from unwritten.studies.wild import frames_of, judge, main, read_wild_marks, told_first, total
+from unwritten.tracking import TrackerSettings
 from unwritten.types import Track
 
 HEADER = "clip,frame,width,height,x,y,kind,precision_px\n"
@@ -63,6 +64,15 @@ def test_frames_are_cut_to_what_was_marked_and_the_command_scores_them(tmp_path,
     assert main([str(tmp_path / "tips.csv"), "--clips", str(tmp_path), "--json"]) == 0
     (clip, everything) = json.loads(capsys.readouterr().out)
     assert clip["without"] == clip["rejected"] == 1 and everything["clip"] == "all"
+
+
+def test_the_first_mark_is_told_and_the_later_ones_are_asked(tmp_path):
+    write_video(tmp_path / "a.mp4", [np.full((64, 96, 3), 200, np.uint8)] * 6, fps=10)
+    looked_at = marks(tmp_path, "a.mp4,1,96,64,,,none,", "a.mp4,2,96,64,30,20,tip,2", "a.mp4,5,96,64,31,20,tip,2")
+    settings, rest = told_first(tmp_path / "a.mp4", looked_at)
+    assert settings.tip == pytest.approx((30, 20, 0.2)) and rest.frame.tolist() == [5]
+    empty = marks(tmp_path, "a.mp4,3,96,64,,,none,")
+    assert told_first(tmp_path / "a.mp4", empty) == (TrackerSettings(), empty)
 
 
 @pytest.mark.parametrize(

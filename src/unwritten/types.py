@@ -58,6 +58,8 @@ class Track:
         bridged: ``[T]`` bool; True where a short gap was filled in, None when nothing was.
         writing_rad: direction in which writing progresses in the picture, radians (x right, y down); None if unknown.
         mirrored: True when the picture shows the scene as a mirror does.
+        page_px: ``[T, 2]`` the tip on the page, square pixels of the first frame of its shot: what a moving camera does
+            to the picture is taken out; None where the camera stands still.
     """
 
     time_s: FloatArray
@@ -72,6 +74,7 @@ class Track:
     bridged: BoolArray | None = None
     writing_rad: float | None = None
     mirrored: bool = False
+    page_px: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.time_s)
@@ -99,11 +102,11 @@ class Track:
         return replace(self, **per_frame)
 
     def along_writing(self) -> NDArray[np.float64]:
-        """Tip ``[T, 2]`` in square pixels, turned so that writing runs along +x with y down.
+        """Tip ``[T, 2]`` on the page in square pixels, turned so that writing runs along +x with y down.
 
         A mirrored picture is turned over first. Where the direction of writing is unknown nothing is turned.
         """
-        x, y = np.array(self.tip_px, np.float64).reshape(-1, 2).T
+        x, y = np.array(self.tip_px if self.page_px is None else self.page_px, np.float64).reshape(-1, 2).T
         angle_rad = 0.0 if self.writing_rad is None else self.writing_rad
         if self.mirrored:
             x = -x
@@ -204,6 +207,7 @@ class Features:
         spectrogram_mask: ``[T]`` bool, False where there is no sound.
         shot: ``[T]`` int shot number on the same clock.
         rate_hz: frames a second of both streams.
+        trust: mean confidence of the track where it is known; 1 without a track.
     """
 
     kinematics: NDArray[np.float32]
@@ -212,6 +216,7 @@ class Features:
     spectrogram_mask: BoolArray
     shot: IntArray
     rate_hz: float
+    trust: float = 1.0
 
     def __len__(self) -> int:
         return len(self.kinematics)

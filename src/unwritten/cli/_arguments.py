@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from dataclasses import fields
 from typing import Any, NoReturn, TypeVar
 
@@ -37,6 +38,27 @@ def _whole(text: str, least: int) -> int:
     if value < least:
         raise argparse.ArgumentTypeError(f"{text}: give a whole number, {least} or more")
     return value
+
+
+def add_tip(parser: argparse.ArgumentParser) -> None:
+    """Add ``--tip``."""
+    parser.add_argument(
+        "--tip",
+        type=_tip,
+        metavar="X,Y[@SECONDS]",
+        help="where the tip is in one frame (pixels of the file; default: the first frame), when it is not found",
+    )
+
+
+def _tip(text: str) -> tuple[float, ...]:
+    place, _, at_s = text.partition("@")
+    try:
+        values = [float(part) for part in (*place.split(","), *([at_s] if "@" in text else []))]
+    except ValueError:
+        values = []
+    if len(values) != 2 + ("@" in text) or not all(math.isfinite(value) and value >= 0 for value in values):
+        raise argparse.ArgumentTypeError(f"{text}: give X,Y or X,Y@SECONDS, as in 640,360@1.5")
+    return tuple(values)
 
 
 def add_workers(parser: argparse.ArgumentParser, what: str = "processes") -> None:

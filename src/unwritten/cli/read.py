@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from unwritten.cli._arguments import add_tip
 from unwritten.cli._warnings import held_warnings
 from unwritten.errors import UnwrittenError, UsageError
 
@@ -43,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rotate", type=float, metavar="DEG", help="direction of writing in the picture, clockwise from right"
     )
+    add_tip(parser)
     parser.add_argument(
         "--replay", type=Path, metavar="FILE", help="write a video (.mp4, .webm) of the ink, sound, letters and words"
     )
@@ -130,7 +132,7 @@ def _reader(arguments: argparse.Namespace) -> CtcReader:
     from unwritten.tracking.settings import TrackerSettings
 
     name = arguments.lexicon
-    tracker = replace(TrackerSettings(), writing_deg=arguments.rotate)
+    tracker = replace(TrackerSettings(), writing_deg=arguments.rotate, tip=arguments.tip)
     if arguments.text:
         mode = "ctc-text-free" if name == "none" else "ctc-text"
         return CtcReader(arguments.checkpoint, mode, lexicon=ANY_LENGTH, tracker=tracker)

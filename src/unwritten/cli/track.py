@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from unwritten.cli._arguments import add_tip
 from unwritten.errors import UnwrittenError, UsageError
 from unwritten.tracking.settings import HANDS, KINDS, TrackerSettings
 from unwritten.wording import counted
@@ -30,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rotate", type=float, metavar="DEG", help="direction of writing in the picture, clockwise from right"
     )
+    add_tip(parser)
     parser.add_argument("--hand", choices=HANDS, default="auto", help="the writing hand (default: auto)")
     parser.add_argument("--mirrored", action=argparse.BooleanOptionalAction, help="whether the picture is mirrored")
     parser.add_argument(
@@ -48,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not any(roots):
         raise UsageError("track: nothing to write; give -o track.csv, --overlay out.mp4 or --ink out.png")
     logging.basicConfig(format="unwritten: %(message)s", stream=sys.stderr, level=logging.WARNING)
-    settings = replace(TrackerSettings(), kind=arguments.kind, hand=arguments.hand, mirrored=arguments.mirrored)
+    settings = TrackerSettings(kind=arguments.kind, hand=arguments.hand, mirrored=arguments.mirrored, tip=arguments.tip)
     if arguments.rotate is not None:
         if not math.isfinite(arguments.rotate):
             raise UsageError(f"--rotate {arguments.rotate}: give an angle in degrees")
@@ -69,6 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
                 raise UsageError(f"{option} {output}: give a name that ends in {' or '.join(suffixes)}")
         _track_one(clip, settings, *outputs)
         return 0
+    if arguments.tip is not None:
+        raise UsageError("--tip is for one clip; give the clips one by one")
     for option, path in zip(_OUTPUTS, roots, strict=True):
         if path is not None and any(path.suffix.lower() in suffixes for suffixes in _OUTPUTS.values()):
             raise UsageError(f"{option} {path}: with several clips this is a folder; leave the suffix out")

@@ -32,7 +32,7 @@ class DecodingSettings:
             a length. It says how far an answer from the lexicon is to be believed; 0 to trust the lexicon.
         open_vocabulary: whether words outside the lexicon may be the answer (names); needs ``outside_prior`` above 0.
         unsure_below: the answer is unsure when the likeliest word's probability, counting that the word may be outside
-            the lexicon, is below this.
+            the lexicon, is below this, or the probability that the tip was found.
         letter_times: ``viterbi`` (the likeliest alignment) or ``posterior`` (the mean of all alignments).
         search_width: prefixes of each length that the search without lexicon follows at most.
         letter_order: letters that are looked at together to say which strings without a lexicon are likely in English,

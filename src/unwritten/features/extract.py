@@ -117,4 +117,5 @@ def extract(recording: Recording, settings: FeatureSettings) -> Features:
         spectrogram_mask=heard,
         shot=np.asarray(shot),
         rate_hz=rate_hz,
+        trust=1.0 if track is None or not track.visible.any() else float(track.confidence[track.visible].mean()),
     )

@@ -166,7 +166,11 @@ class CtcReader(ClipReader):
         Raises:
             UnwrittenError: there is nothing to read, or no word that may be.
         """
-        return self.decoded(clip, modality, self.emissions_of(clip, modality))
+        reading = self.decoded(clip, modality, self.emissions_of(clip, modality))
+        trust = self.network.trust_of(clip, modality, self.tracker, self.store)
+        if trust >= self.decoding.unsure_below:
+            return reading
+        return replace(reading, decoded=replace(reading.decoded, unsure=True))
 
     def recording_of(self, clip: Clip, modality: Modality) -> Recording:
         """What a camera and a microphone gave of a clip, as this reader tracks it."""

@@ -25,6 +25,8 @@ from unwritten.tracking.settings import TrackerSettings
 from unwritten.types import Clip, Features, Modality, Recording
 
 Emissions = NDArray[np.float32]
+Heard = tuple[Emissions, float]
+"""Emissions ``[U, A]`` of a clip, and how far its track is to be trusted."""
 
 
 class CtcNetwork:
@@ -71,9 +73,18 @@ class CtcNetwork:
         Raises:
             UnwrittenError: the clip lacks the modality, or its file has nothing to read.
         """
+        return self._heard(clip, modality, tracker, store)[0]
 
-        def compute() -> Emissions:
-            return self.log_probs(clip_features(clip, modality, self.features, tracker, store), modality)
+    def trust_of(
+        self, clip: Clip, modality: Modality, tracker: TrackerSettings | None = None, store: Store | None = None
+    ) -> float:
+        """How far the track of a clip is to be trusted (``Features.trust``); it costs nothing beside the emissions."""
+        return self._heard(clip, modality, tracker, store)[1]
+
+    def _heard(self, clip: Clip, modality: Modality, tracker: TrackerSettings | None, store: Store | None) -> Heard:
+        def compute() -> Heard:
+            features = clip_features(clip, modality, self.features, tracker, store)
+            return self.log_probs(features, modality), features.trust
 
         return self._kept.get_or_compute(clip, modality, tracker, compute)
 
@@ -108,29 +119,29 @@ class EmissionCache:
     def __init__(self, most_bytes: int = 256 << 20) -> None:
         self.most_bytes = most_bytes
         self.held_bytes = 0
-        self._entries: OrderedDict[Hashable, tuple[Emissions, Callable[[], Recording | None]]] = OrderedDict()
+        self._entries: OrderedDict[Hashable, tuple[Heard, Callable[[], Recording | None]]] = OrderedDict()
 
     def get_or_compute(
-        self, clip: Clip, modality: Modality, tracker: TrackerSettings | None, compute: Callable[[], Emissions]
-    ) -> Emissions:
-        """The emissions ``[U, A]`` of a clip in one modality, tracked with these settings; computed if need be."""
+        self, clip: Clip, modality: Modality, tracker: TrackerSettings | None, compute: Callable[[], Heard]
+    ) -> Heard:
+        """Emissions and trust of a clip in one modality, tracked with these settings; computed if need be."""
         recording, path = clip.recording, clip.files.get(modality)
         if recording is None and (path is None or not path.is_file()):
             return compute()  # which says what is missing
         content = digest_file(path) if recording is None and path is not None else id(recording)
         key = (content, clip.shot, modality, tracker)
         if key in self._entries:
-            emissions, whose = self._entries[key]
+            heard, whose = self._entries[key]
             if whose() is recording:  # once an object is gone, another may have its identity
                 self._entries.move_to_end(key)
-                return emissions
+                return heard
             self._drop(key)
-        emissions = compute()
-        self._entries[key] = (emissions, weakref.ref(recording) if recording is not None else lambda: None)
-        self.held_bytes += emissions.nbytes
+        heard = compute()
+        self._entries[key] = (heard, weakref.ref(recording) if recording is not None else lambda: None)
+        self.held_bytes += heard[0].nbytes
         while self.held_bytes > self.most_bytes:
             self._drop(next(iter(self._entries)))
-        return emissions
+        return heard
 
     def _drop(self, key: Hashable) -> None:
-        self.held_bytes -= self._entries.pop(key)[0].nbytes
+        self.held_bytes -= self._entries.pop(key)[0][0].nbytes

@@ -134,7 +134,8 @@ def stored_features(
     arrays = store.get_or_compute(
         "features", key, lambda: _arrays_from_features(extract(record_file(path, modality, tracker, store), settings))
     )
-    return Features(**arrays, rate_hz=settings.kinematics.rate_hz)
+    trust = float(arrays.pop("trust"))
+    return Features(**arrays, rate_hz=settings.kinematics.rate_hz, trust=trust)
 
 
 def _arrays_from_features(features: Features) -> Arrays:
@@ -144,4 +145,5 @@ def _arrays_from_features(features: Features) -> Arrays:
         "spectrogram": np.asarray(features.spectrogram),
         "spectrogram_mask": features.spectrogram_mask,
         "shot": features.shot,
+        "trust": np.array(features.trust),
     }

@@ -35,7 +35,8 @@ def tracker_key(settings: TrackerSettings) -> Mapping[str, Any]:
 def _arrays_from_track(track: Track) -> Arrays:
     bridged = track.bridged if track.bridged is not None else np.zeros(len(track), dtype=np.bool_)
     writing = np.nan if track.writing_rad is None else track.writing_rad
-    return {
+    page = {} if track.page_px is None else {"page_px": track.page_px}
+    return page | {
         "time_s": track.time_s,
         "tip_px": track.tip_px,
         "visible": track.visible,

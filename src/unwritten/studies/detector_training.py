@@ -19,20 +19,22 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from unwritten.files import project_root, whole_file
 from unwritten.tracking.detector import DIAGONAL_PX, STRIDE, NibNetwork
 from unwritten.types import Track
 
-_CROP_PX = 144
+_CROP_PX = 176
 _FRAMES = 8  # pictures of one scene
 _KEPT = 400  # scenes that a worker draws crops from
 _RATE = 2e-3
-_SAVE_EVERY = 500  # steps
+_AVERAGED = 0.998  # of the weights so far, at each step
+_SAVE_EVERY = 250  # steps
 _SPREAD_CELLS = 1.2  # standard deviation of the target around the tip
-# No brush pen and no coloured nib: they are kept for the test.
-_PENS = ("dark", "light", "metal", "pencil", "clear", "clear", "marker", "stick", "stylus", "finger")
+# No brush pen and no coloured nib: they are kept for the test. No bare finger: it would make a tip of every thumb.
+_PENS = ("dark", "dark", "light", "metal", "pencil", "clear", "clear", "marker", "stick", "stylus")
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def render_examples(seed: int) -> list[Example]:
     height = diagonal / np.hypot(1, aspect)
     size = (float(round(aspect * height)), float(round(height)))
     pen = str(rng.choice(_PENS))
-    hand = str(rng.choice(["right", "right", "left"])) if pen == "finger" or rng.random() > 0.06 else "none"
+    hand = str(rng.choice(["right", "right", "left"])) if rng.random() > 0.06 else "none"
     settings = SceneSettings(
         pen=pen,  # type: ignore[arg-type]
         hand=hand,  # type: ignore[arg-type]
@@ -94,7 +96,13 @@ def render_examples(seed: int) -> list[Example]:
         contact=(rng.random(_FRAMES) < 0.6).astype(float),
         size_px=size,
     )
-    frames = render(track, settings, rng)
+    frames = list(render(track, settings, rng))
+    if hand != "none" and rng.random() < 0.4:
+        per_mm = diagonal / settings.view_mm
+        for k in np.flatnonzero(visible):
+            lay_finger_across(
+                frames[k].image, tip[k], float(track.shaft_rad[k]), per_mm, np.random.default_rng([78, seed])
+            )
     quality = [cv2.IMWRITE_JPEG_QUALITY, int(rng.integers(35, 96))]  # of a film on the net
     return [
         Example(cv2.imencode(".jpg", frame.image[..., ::-1], quality)[1], tip[k] if visible[k] else None)
@@ -102,8 +110,43 @@ def render_examples(seed: int) -> list[Example]:
     ]
 
 
+def lay_finger_across(
+    image: NDArray[np.uint8], tip: NDArray[np.float64], shaft_rad: float, per_mm: float, rng: np.random.Generator
+) -> None:
+    """Hide a piece of the shaft behind a finger, so that barrel and tip are seen apart, as in many a grip.
+
+    Args:
+        image: RGB ``[H, W, 3]``, changed in place.
+        tip: ``[2]`` pixels.
+        shaft_rad: direction from the tip up the shaft.
+        per_mm: pixels of a millimetre.
+        rng: draws where the finger lies; the same draws for all pictures of a scene.
+    """
+    along = np.array([np.cos(shaft_rad), np.sin(shaft_rad)])
+    height, width = image.shape[:2]
+    wide = rng.uniform(11, 18) * per_mm
+    middle = tip + along * (rng.uniform(8, 30) * per_mm + wide / 2)
+    slant = shaft_rad + rng.choice([-1, 1]) * rng.uniform(0.9, 2.2)
+    reach = rng.uniform(10, 45, 2) * per_mm
+    ends = [
+        middle + sign * part * np.array([np.cos(slant), np.sin(slant)])
+        for sign, part in zip((-1, 1), reach, strict=True)
+    ]
+    # The colour of the hand that holds the pen: what lies beside the shaft farther up.
+    x, y = np.clip(tip + along * 45 * per_mm, 0, (width - 1, height - 1)).astype(int)
+    around = max(2, round(10 * per_mm))
+    patch = image[max(0, y - around) : y + around, max(0, x - around) : x + around].reshape(-1, 3)
+    skin = np.median(patch[patch.sum(1) >= np.percentile(patch.sum(1), 40)], axis=0)
+    points = [tuple(int(value) for value in np.rint(end)) for end in ends]
+    for share, light in ((1.0, 0.78), (0.8, 0.93), (0.5, 1.03)):
+        mask = np.zeros((height, width), np.float32)
+        cv2.line(mask, points[0], points[1], 1.0, max(1, round(share * wide)), cv2.LINE_AA)
+        alpha = cv2.GaussianBlur(mask, (0, 0), max(0.6, 0.06 * wide))[..., None]
+        image[:] = np.clip(image * (1 - alpha) + alpha * light * skin, 0, 255).astype(np.uint8)
+
+
 def augment(example: Example, rng: np.random.Generator) -> tuple[NDArray[np.float32], NDArray[np.float64] | None]:
-    """A crop in other colours, float32 ``[144, 144, 3]`` in [0, 1], and the tip in it, None when it is not there."""
+    """A crop in other colours, float32 ``[176, 176, 3]`` in [0, 1], and the tip in it, None when it is not there."""
     picture = example.picture
     height, width = picture.shape[:2]
     scale = DIAGONAL_PX * rng.uniform(0.85, 1.2) / float(np.hypot(width, height))
@@ -141,7 +184,7 @@ def augment(example: Example, rng: np.random.Generator) -> tuple[NDArray[np.floa
 
 
 def target_of(tip: NDArray[np.float64] | None) -> NDArray[np.float32]:
-    """Probability of each cell and of no tip, float32 ``[72 * 72 + 1]``."""
+    """Probability of each cell and of no tip, float32 ``[88 * 88 + 1]``."""
     cells = _CROP_PX // STRIDE
     target = np.zeros(cells * cells + 1, np.float32)
     if tip is None:
@@ -183,7 +226,7 @@ class Crops(IterableDataset[tuple[NDArray[np.float32], NDArray[np.float32]]]):
 
 
 def train(steps: int, batch: int, seed: int, state: Path, workers: int = 1) -> NibNetwork:
-    """Train on scenes that are rendered meanwhile, in bfloat16, with a cosine schedule of the learning rate.
+    """Train on scenes that are rendered meanwhile, with a cosine schedule of the learning rate; average the weights.
 
     Args:
         steps: of the optimiser.
@@ -196,10 +239,12 @@ def train(steps: int, batch: int, seed: int, state: Path, workers: int = 1) -> N
     torch.manual_seed(seed)
     network = NibNetwork().to(memory_format=torch.channels_last)
     optimiser = torch.optim.AdamW(network.parameters(), lr=_RATE, weight_decay=1e-3)
+    averaged = AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(_AVERAGED), use_buffers=True)
     first, mean = 0, 6.0
     if state.is_file():
         kept = torch.load(state, weights_only=True)
         network.load_state_dict(kept["network"])
+        averaged.load_state_dict(kept["averaged"])
         optimiser.load_state_dict(kept["optimiser"])
         first, mean = kept["step"], kept["loss"]
         print(f"{state}: going on from step {first}", flush=True)
@@ -208,20 +253,22 @@ def train(steps: int, batch: int, seed: int, state: Path, workers: int = 1) -> N
         for group in optimiser.param_groups:
             group["lr"] = _RATE * min(1.0, (step + 1) / 300) * (0.505 + 0.495 * math.cos(math.pi * step / steps))
         pictures, targets = (part if torch.is_tensor(part) else torch.from_numpy(part) for part in next(crops))
-        with torch.autocast("cpu", torch.bfloat16):
-            logits = network(pictures.permute(0, 3, 1, 2).contiguous(memory_format=torch.channels_last))
-        loss = nn.functional.cross_entropy(logits.float(), targets)
+        logits = network(pictures.permute(0, 3, 1, 2).contiguous(memory_format=torch.channels_last))
+        loss = nn.functional.cross_entropy(logits, targets)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimiser.step()
+        averaged.update_parameters(network)
         mean = 0.98 * mean + 0.02 * float(loss.detach())
         if (step + 1) % 50 == 0:
             print(f"step {step + 1} of {steps}, loss {mean:.3f}", flush=True)
         if (step + 1) % _SAVE_EVERY == 0:
             with whole_file(state) as temporary:
-                kept = {"network": network.state_dict(), "optimiser": optimiser.state_dict()}
-                torch.save({**kept, "step": step + 1, "loss": mean}, temporary)
+                kept = {"network": network.state_dict(), "averaged": averaged.state_dict()}
+                kept |= {"optimiser": optimiser.state_dict(), "step": step + 1, "loss": mean}
+                torch.save(kept, temporary)
+    network.load_state_dict(averaged.module.state_dict())
     return network
 
 

@@ -60,8 +60,8 @@ def detect_frames(frames: Iterable[Frame], truth: Track) -> Track:
     detector = NibDetector()
     size = (max(2, round(truth.size_px[0])), max(2, round(truth.size_px[1])))
     found = [detector.find(cv2.resize(frame.image, size, interpolation=cv2.INTER_AREA)) for frame in frames]
-    confidence = np.array([detection.confidence for detection in found])
-    tip = np.array([detection.tip for detection in found])
+    confidence = np.array([detection.weight[0] for detection in found])
+    tip = np.array([detection.tip[0] for detection in found])
     return replace(truth, tip_px=tip, visible=confidence > 0.3, confidence=confidence)
 
 

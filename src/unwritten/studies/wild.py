@@ -1,9 +1,9 @@
 """How far the tracker can be trusted on footage that nobody here made: tips marked by eye in public clips.
 
-``python -m unwritten.studies.wild TIPS.csv --clips DIR [--json]`` prints for each clip how many marked tips were found,
-how many of them with a confidence of 0.9 or more, how many claims of that confidence were right, and how many frames
-without a tip were left without one. A tip is found within the larger of 2 % of the frame's diagonal and 1.5 times the
-precision of its mark.
+``python -m unwritten.studies.wild TIPS.csv --clips DIR [--told] [--json]`` prints for each clip how many marked tips
+were found, how many of them with a confidence of 0.9 or more, how many claims of that confidence were right, and how
+many frames without a tip were left without one. A tip is found within the larger of 2 % of the frame's diagonal and 1.5
+times the precision of its mark. ``--told`` tells the tracker the first mark of each clip, and scores the later ones.
 
 The table of marks has the columns ``clip,frame,width,height,x,y,kind,precision_px``: frames from 0 in the order of
 decoding, pixels of the file (a smaller ``width`` and ``height`` mean the crop at the file's upper left corner),
@@ -137,6 +137,18 @@ def judge(clip: str, found: Track, marks: WildMarks) -> WildScore:
     )
 
 
+def told_first(path: Path | str, marks: WildMarks) -> tuple[TrackerSettings, WildMarks]:
+    """Settings that tell the first tip of a clip, if it shows one, and the marks that are left."""
+    if not marks.tip.any():
+        return TrackerSettings(), marks
+    first = int(np.flatnonzero(marks.tip)[0])
+    at_s = [frame.time_s for frame in frames_of(path, marks.size)][marks.frame[first]]
+    x, y = (float(value) for value in marks.xy[first])
+    later = np.arange(len(marks.frame)) > first
+    rest = WildMarks(marks.size, marks.frame[later], marks.xy[later], marks.tip[later], marks.precision_px[later])
+    return TrackerSettings(tip=(x, y, at_s)), rest
+
+
 def total(scores: Sequence[WildScore]) -> WildScore:
     """The sum over clips."""
     counts = [{**asdict(score), "clip": 0} for score in scores]
@@ -160,13 +172,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m unwritten.studies.wild", description="Score wild footage.")
     parser.add_argument("marks", type=Path, metavar="TIPS.csv")
     parser.add_argument("--clips", type=Path, required=True, metavar="DIR", help="folder that holds the clips")
+    parser.add_argument("--told", action="store_true", help="tell the first mark of each clip, score the others")
     parser.add_argument("--json", action="store_true", help="print a list of objects")
     arguments = parser.parse_args(argv)
     try:
         scores = []
         for clip, marks in read_wild_marks(arguments.marks).items():
-            found = track_frames(frames_of(arguments.clips / clip, marks.size), TrackerSettings(), clip)
-            scores.append(judge(clip, found, marks))
+            path, settings, asked = arguments.clips / clip, TrackerSettings(), marks
+            if arguments.told:
+                settings, asked = told_first(path, marks)
+            found = track_frames(frames_of(path, marks.size), settings, clip)
+            scores.append(judge(clip, found, asked))
     except UnwrittenError as error:
         print(f"unwritten.studies.wild: {error}", file=sys.stderr)
         return error.exit_status

@@ -1,6 +1,6 @@
 """A small network that finds the tip of any pen in one picture: a heatmap over the picture, and how sure it is.
 
-It looks at the whole picture at a diagonal of 256 pixels, so it costs the same at any size, and says where to look, not
+It looks at the whole picture at a diagonal of 320 pixels, so it costs the same at any size, and says where to look, not
 where the tip is to a fraction of a pixel: that is for refinement at full resolution. Heatmap cells are logits of one
 softmax together with a logit for "no tip in view", so that the weight around the peak is a probability.
 """
@@ -19,9 +19,12 @@ from torch import Tensor, nn
 from unwritten.errors import UnwrittenError
 from unwritten.tracking.settings import nib_weights
 
-DIAGONAL_PX = 256.0
+DIAGONAL_PX = 320.0
 STRIDE = 2  # input pixels per heatmap cell
 _MULTIPLE = 16  # input sizes are padded to this
+_CHANNELS = (24, 48, 96, 128)  # at strides 2, 4, 8 and 16
+_LEAST_WEIGHT = 0.005  # of a further peak
+_COARSE_DILATIONS = (1, 2, 4, 1)  # they see the hand around the tip
 
 
 def _convolution(inputs: int, outputs: int, stride: int = 1, dilation: int = 1) -> nn.Sequential:
@@ -46,14 +49,18 @@ class NibNetwork(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.stem = _convolution(3, 16, 2)
-        self.fine = nn.Sequential(_convolution(16, 32, 2), _Residual(32))
-        self.middle = nn.Sequential(_convolution(32, 64, 2), _Residual(64), _Residual(64, 2))
-        self.coarse = nn.Sequential(_convolution(64, 64, 2), _Residual(64), _Residual(64, 2))
-        self.to_middle, self.to_fine, self.to_stem = nn.Conv2d(64, 64, 1), nn.Conv2d(64, 32, 1), nn.Conv2d(32, 16, 1)
-        self.merge_middle, self.merge_fine, self.merge_stem = _Residual(64), _Residual(32), _Residual(16)
-        self.peak = nn.Conv2d(16, 1, 1)
-        self.nothing = nn.Linear(64, 1)
+        stem, fine, middle, coarse = _CHANNELS
+        self.stem = _convolution(3, stem, 2)
+        self.fine = nn.Sequential(_convolution(stem, fine, 2), _Residual(fine))
+        self.middle = nn.Sequential(_convolution(fine, middle, 2), _Residual(middle), _Residual(middle, 2))
+        self.coarse = nn.Sequential(
+            _convolution(middle, coarse, 2), *(_Residual(coarse, dilation) for dilation in _COARSE_DILATIONS)
+        )
+        self.to_middle = nn.Conv2d(coarse, middle, 1)
+        self.to_fine, self.to_stem = nn.Conv2d(middle, fine, 1), nn.Conv2d(fine, stem, 1)
+        self.merge_middle, self.merge_fine, self.merge_stem = _Residual(middle), _Residual(fine), _Residual(stem)
+        self.peak = nn.Conv2d(stem, 1, 1)
+        self.nothing = nn.Linear(coarse, 1)
 
     def forward(self, picture: Tensor) -> Tensor:
         def enlarge(features: Tensor) -> Tensor:
@@ -72,15 +79,15 @@ class NibNetwork(nn.Module):
 
 @dataclass(frozen=True)
 class Detection:
-    """Where the network sees a tip.
+    """Where the network sees a tip, the most probable place first. K is at least one.
 
     Attributes:
-        tip: ``[2]`` column and row in the picture that was given.
-        confidence: probability that a tip lies within about 1.5 % of the diagonal of it.
+        tip: ``[K, 2]`` column and row in the picture that was given.
+        weight: ``[K]`` probability that the tip lies within about 1.5 % of the diagonal of each.
     """
 
     tip: NDArray[np.float64]
-    confidence: float
+    weight: NDArray[np.float64]
 
 
 class NibDetector:
@@ -103,8 +110,8 @@ class NibDetector:
             raise UnwrittenError(f"{path}: no weights of the nib detector; train them or name another file") from error
         self._network.eval()
 
-    def find(self, picture: NDArray[np.uint8]) -> Detection:
-        """The most probable tip in an RGB picture ``[H, W, 3]`` with square pixels."""
+    def find(self, picture: NDArray[np.uint8], most: int = 1) -> Detection:
+        """The most probable tips in an RGB picture ``[H, W, 3]`` with square pixels, at most ``most``."""
         height, width = picture.shape[:2]
         scale = DIAGONAL_PX / float(np.hypot(width, height))
         size = max(8, round(width * scale)), max(8, round(height * scale))
@@ -114,19 +121,29 @@ class NibDetector:
         with torch.inference_mode():
             tensor = torch.from_numpy(np.ascontiguousarray(padded)).permute(2, 0, 1)[None].float() / 255
             share = torch.softmax(self._network(tensor)[0], 0)[:-1].numpy()
-        heat = share.reshape(padded.shape[0] // STRIDE, padded.shape[1] // STRIDE)
-        cell, confidence = peak_of(heat)
-        at = (cell + 0.5) * STRIDE - 0.5
-        tip = (at + 0.5) * np.array([width, height]) / np.array(size) - 0.5
-        return Detection(tip, confidence)
+        cells, weight = peaks_of(share.reshape(padded.shape[0] // STRIDE, padded.shape[1] // STRIDE), most)
+        at = (cells + 0.5) * STRIDE - 0.5
+        return Detection((at + 0.5) * np.array([width, height]) / np.array(size) - 0.5, weight)
 
 
-def peak_of(heat: NDArray[np.floating]) -> tuple[NDArray[np.float64], float]:
-    """Column and row of a heatmap's peak, as the mean over the 5x5 cells around it, and their weight."""
-    row, column = np.unravel_index(int(heat.argmax()), heat.shape)
-    rows = slice(max(0, int(row) - 2), int(row) + 3)
-    columns = slice(max(0, int(column) - 2), int(column) + 3)
-    window = heat[rows, columns].astype(np.float64)
-    weight = float(window.sum())
-    y, x = np.mgrid[rows.start : rows.start + window.shape[0], columns.start : columns.start + window.shape[1]]
-    return np.array([(window * x).sum(), (window * y).sum()]) / max(weight, 1e-12), weight
+def peaks_of(heat: NDArray[np.floating], most: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Column and row ``[K, 2]`` of a heatmap's highest peaks, each the mean over the 5x5 cells around it; their weight.
+
+    Peaks lie apart: what belongs to one is taken away before the next is looked for. All but the first weigh
+    something.
+    """
+    heat = np.array(heat, np.float64)
+    places: list[NDArray[np.float64]] = []
+    weights: list[float] = []
+    while len(places) < most:
+        row, column = (int(index) for index in np.unravel_index(int(heat.argmax()), heat.shape))
+        top, left = max(0, row - 2), max(0, column - 2)
+        window = heat[top : row + 3, left : column + 3]
+        weight = float(window.sum())
+        if places and weight < _LEAST_WEIGHT:
+            break
+        rows, columns = (np.arange(size) + first for size, first in zip(window.shape, (top, left), strict=True))
+        places.append(np.array([window.sum(0) @ columns, window.sum(1) @ rows]) / max(weight, 1e-12))
+        weights.append(weight)
+        heat[max(0, row - 4) : row + 5, max(0, column - 4) : column + 5] = 0.0
+    return np.array(places), np.array(weights)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +24,7 @@ _WEAK = 1.0  # evidence below which a frame may not show a pen at all
 _SAME = 3.0  # candidates closer than this are one, working pixels
 _TAPER = (0.07, 0.42)  # growth of a nib's width per length: real and rendered nibs 0.08 to 0.36, clips up to 0.04
 _NO_CONE = 3.0
+_REST_S = 1.0
 _KEPT_PICTURES = 12  # at most so many frames are kept whole, spread over the clip
 
 
@@ -36,6 +38,7 @@ class Eye:
         state: ``black``, ``changed`` (perhaps a cut) or ``alike``, of the last frame.
         unconvincing: the last frame shows no dark nib that would convince by itself.
         doubtful: the last frames show nothing that looks much like a pen.
+        resting: what looks most like a pen has hardly moved for a second.
     """
 
     def __init__(self, settings: TrackerSettings) -> None:
@@ -48,6 +51,7 @@ class Eye:
         self.pictures: list[tuple[int, Planes]] = []
         self._stride = 1
         self._weak = 0
+        self._rested: deque[tuple[float, float, float]] = deque()  # time and place of the best candidate
         self.state = "alike"
         self.unconvincing = False
 
@@ -70,6 +74,8 @@ class Eye:
         best = max((row.score for row in rows), default=-np.inf)
         self.unconvincing = best < self._settings.convincing
         self._weak = self._weak + 1 if best < _WEAK else 0
+        if len(self.sightings[-1].score):
+            self._rested.append((planes.time_s, *self.sightings[-1].tip[0]))
         self._last = planes
         self._keep(planes)
 
@@ -85,6 +91,16 @@ class Eye:
     def doubtful(self) -> bool:
         """True when the last two frames show nothing that looks much like a pen."""
         return self._weak >= 2
+
+    @property
+    def resting(self) -> bool:
+        """True when the best candidate of the last second has stayed within 1 % of the diagonal."""
+        while self._rested and self._rested[0][0] < self.time_s[-1] - _REST_S:
+            self._rested.popleft()
+        if not self._rested or self._rested[0][0] > self.time_s[-1] - 0.8 * _REST_S:
+            return False
+        places = np.array(self._rested)[:, 1:]
+        return bool(np.hypot(*np.ptp(places, axis=0)) < 0.01 * self._settings.fine_diagonal_px / 2)
 
     def shots(self) -> tuple[NDArray[np.int64], BoolArray]:
         """Shot number and black mask of all frames."""

@@ -41,7 +41,11 @@ class Followed(NamedTuple):
 
 
 def follow(
-    sightings: list[Sighting], adjacent: NDArray[np.bool_], time_s: NDArray[np.float64], settings: TrackerSettings
+    sightings: list[Sighting],
+    adjacent: NDArray[np.bool_],
+    time_s: NDArray[np.float64],
+    settings: TrackerSettings,
+    told: NDArray[np.bool_] | None = None,
 ) -> Followed | None:
     """The best path of dark cones through one shot, however weak; None where there is no candidate at all.
 
@@ -52,6 +56,7 @@ def follow(
         adjacent: ``[T - 1]`` True where no frame is missing between two.
         time_s: ``[T]``.
         settings: costs and levels.
+        told: ``[T]`` True where somebody said where the tip is, which is no evidence of a dark nib.
     """
     chosen = choose(sightings, settings)
     seen = chosen >= 0
@@ -79,13 +84,16 @@ def follow(
     for column in range(2):
         axis[:, column] = np.interp(every, every[seen], axis[seen, column])
     # A frame that motion blurs is as sure as those that flow ties it to.
-    evidence = _smooth(np.interp(every, every[seen], score[seen]), time_s)
+    evidence = smooth(np.interp(every, every[seen], score[seen]), time_s)
     # Raw: unwritten.tracking.confidence has the map to a probability, docs/reference/tracking.md how it was fitted.
     sure = share * np.exp(-deviation / 20) / (1 + np.exp(-4.0 * (evidence - 1.5)))
     visible &= sure >= settings.min_confidence
     bridged &= visible
+    shown = np.isfinite(score) & (True if told is None else ~told)
     confidence = np.where(visible, sure * _placed(fade, time_s, settings), 0.0)
-    return Followed(tip, axis, visible, bridged, confidence, shadow, float(np.nanmean(score)))
+    return Followed(
+        tip, axis, visible, bridged, confidence, shadow, float(np.mean(score[shown])) if shown.any() else -np.inf
+    )
 
 
 def _placed(fade: NDArray[np.float64], time_s: NDArray[np.float64], settings: TrackerSettings) -> NDArray[np.float64]:
@@ -93,11 +101,11 @@ def _placed(fade: NDArray[np.float64], time_s: NDArray[np.float64], settings: Tr
     known = np.flatnonzero(np.isfinite(fade))
     every = np.arange(len(fade))
     fades = np.interp(every, known, fade[known]) if len(known) else np.full(len(fade), _NO_FADE)
-    sigma = _FADE_SIGMA * np.maximum(_smooth(fades, time_s), 0.5)
+    sigma = _FADE_SIGMA * np.maximum(smooth(fades, time_s), 0.5)
     return np.asarray(erf(_WITHIN * settings.fine_diagonal_px / (np.sqrt(2) * sigma)), np.float64)
 
 
-def _smooth(values: NDArray[np.float64], time_s: NDArray[np.float64]) -> NDArray[np.float64]:
+def smooth(values: NDArray[np.float64], time_s: NDArray[np.float64]) -> NDArray[np.float64]:
     """Mean over ``_TIED_S`` to either side."""
     first, last = np.searchsorted(time_s, time_s - _TIED_S), np.searchsorted(time_s, time_s + _TIED_S, "right")
     total = np.concatenate([[0.0], np.cumsum(values)])

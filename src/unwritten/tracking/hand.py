@@ -23,7 +23,7 @@ from unwritten.errors import UnwrittenError
 from unwritten.tracking.planes import Plane, Planes
 
 _LOG = logging.getLogger(__name__)
-INDEX_TIP, INDEX_JOINT, INDEX_KNUCKLE = 8, 7, 5
+INDEX_TIP, INDEX_JOINT, INDEX_KNUCKLE, THUMB_TIP, WRIST = 8, 7, 5, 4, 0
 _THRESHOLD = 0.05
 _CLEAR = 9.0  # log odds after which more pictures are not asked
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
@@ -70,8 +70,13 @@ class Sighting:
         score, sigma, width, shadow, fade = (table[:, column] for column in (0, 5, 6, 7, 8))
         return cls(table[:, 1:3], table[:, 3:5], score, sigma, width, shadow, fade, np.zeros((count, 2)), nowhere)
 
+    def with_more(self, other: Sighting) -> Sighting:
+        """These candidates and those of ``other``."""
+        pairs = ((getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+        return Sighting(*(np.concatenate(pair) for pair in pairs))
 
-def _transition(before: Sighting, after: Sighting, settings: TrackerSettings) -> NDArray[np.float64]:
+
+def _transition(before: Sighting, after: Sighting, settings: TrackerSettings, turning: float) -> NDArray[np.float64]:
     """Cost ``[K, L]`` of going from each candidate of one frame to each of the next, capped at ``settings.jump``."""
     known = np.isfinite(before.flow_error) & (before.flow_error < 2.0)
     flow = np.where(known[:, None], before.flow, 0.0)
@@ -79,15 +84,16 @@ def _transition(before: Sighting, after: Sighting, settings: TrackerSettings) ->
     # Where flow is lost the tip may go some way: the cost grows more slowly.
     scale = np.where(known, 2.0, 8.0)[:, None]
     turn = 1 - np.clip(before.axis @ after.axis.T, -1, 1)
-    return np.minimum(0.5 * (miss / scale) ** 2 + 8 * turn, settings.jump)
+    return np.minimum(0.5 * (miss / scale) ** 2 + turning * turn, settings.jump)
 
 
-def choose(sightings: list[Sighting], settings: TrackerSettings) -> NDArray[np.int64]:
+def choose(sightings: list[Sighting], settings: TrackerSettings, turning: float = 8.0) -> NDArray[np.int64]:
     """Index of the chosen candidate in each frame of one shot, -1 for none.
 
     Args:
         sightings: one per frame, in order.
         settings: costs.
+        turning: cost of a shaft that turns by a quarter turn; 0 where shafts are not known.
 
     Returns:
         ``[T]``; maximises the sum of the scores less the costs of transitions and of missing frames.
@@ -100,7 +106,7 @@ def choose(sightings: list[Sighting], settings: TrackerSettings) -> NDArray[np.i
     back: list[NDArray[np.int64]] = []
     for before, after in itertools.pairwise(sightings):
         steps = np.full((len(totals), len(after.score) + 1), -settings.missing)
-        steps[:-1, :-1] = np.minimum(after.score, 6.0) - _transition(before, after, settings)
+        steps[:-1, :-1] = np.minimum(after.score, 6.0) - _transition(before, after, settings, turning)
         steps[-1, :-1] = np.minimum(after.score, 6.0) - settings.jump / 2
         steps[:-1, -1] -= settings.jump / 2
         everything = totals[:, None] + steps

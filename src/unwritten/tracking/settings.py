@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -27,9 +28,10 @@ class TrackerSettings:
         search_every: the whole picture is searched for a nib every so many frames; between, flow carries candidates on.
         min_score: mean score of a path below which a shot is said to hold no pen.
         min_confidence: raw confidence, whatever the end fades, below which a frame shows no tip.
-        convincing: mean score of a path above which nothing else is asked.
-        detector: shots without a convincing dark nib are shown to the learned detector.
-        ask_every_s: time between two frames that the detector is shown.
+        convincing: score of a frame's best nib above which the detector is only asked now and then.
+        detector: the learned detector is asked too.
+        ask_every_s: time between two frames that it is shown of shots without a convincing dark nib.
+        check_every_s: the same of other shots.
         jump: cost of a frame whose tip does not follow the flow.
         missing: cost of a frame without a tip.
         tip_level: where the tip lies between the nib's darkness (0) and the paper (1).
@@ -41,6 +43,8 @@ class TrackerSettings:
         hand: the writing hand; ``auto`` tells it from the side on which the arm lies.
         mirrored: the picture is mirrored; None tells it from the order of the strokes.
         writing_deg: direction of writing in the picture (x right, y down) when the user knows it, else None.
+        tip: where the tip is in one frame, as somebody says who saw it: x, y in pixels of the file and, perhaps, the
+            time in seconds (0); it is followed from there in both directions.
         calibrated: confidence is brought to what it was worth on scenes with known truth; False leaves it raw.
         hand_model: file of MediaPipe's hand landmarker, else the installed one.
     """
@@ -56,6 +60,7 @@ class TrackerSettings:
     convincing: float = 2.1
     detector: bool = True
     ask_every_s: float = 0.09
+    check_every_s: float = 0.5
     jump: float = 6.0
     missing: float = 1.5
     tip_level: float = 0.22
@@ -67,6 +72,7 @@ class TrackerSettings:
     hand: Literal["auto", "right", "left"] = "auto"
     mirrored: bool | None = None
     writing_deg: float | None = None
+    tip: tuple[float, ...] | None = None
     calibrated: bool = True
     hand_model: str | None = None
 
@@ -77,6 +83,8 @@ class TrackerSettings:
             raise ValueError(f"hand is {self.hand!r}; known are {', '.join(HANDS)}")
         if not 0 < self.tip_level < 1:
             raise ValueError(f"tip_level is {self.tip_level}; it lies between 0 and 1")
+        if self.tip is not None and not (len(self.tip) in (2, 3) and all(map(math.isfinite, self.tip))):
+            raise ValueError(f"tip is {list(self.tip)}; give x, y in pixels and, if you like, seconds")
         if self.candidates < 1:
             raise ValueError(f"candidates is {self.candidates}; at least one is needed")
 

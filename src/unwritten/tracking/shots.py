@@ -21,6 +21,7 @@ _SEARCH = 3  # how far a tile may move between frames before it counts as change
 _WIDE_SEARCH = 12  # the same where everything moves fast
 _USUAL_LUMA = 150.0
 _LITTLE = 0.3  # share of tiles found again below which a frame may begin a shot amid fast motion
+_SHORTEST = 4  # frames of a take; a shorter one shows something else, and is no leap in a film of few frames a second
 _NEIGHBOURS = 2  # frames before and after whose change a cut must stand out from
 
 
@@ -112,6 +113,7 @@ class ShotFinder:
         shown = np.flatnonzero(~black)
         change = np.array(self._change)[shown]
         kept = np.array(self._kept)[shown]
+        begun = 0
         for k in range(1, len(shown)):
             around = np.r_[change[max(1, k - _NEIGHBOURS) : k], change[k + 1 : k + 1 + _NEIGHBOURS]]
             spike = change[k] / max(float(around.max(initial=0.0)), 0.3)
@@ -121,6 +123,8 @@ class ShotFinder:
             else:
                 stands_out = spike > self._settings.cut_spike and kept[k] < 0.85
                 cut = change[k] > self._settings.cut_change and (stands_out or (kept[k] < _LITTLE and spike > 0.8))
-            if cut:
+            short = min(k - begun, len(shown) - k) < _SHORTEST
+            if cut and (after_black or not short or kept[k] < _LITTLE):
                 shot[shown[k] :] += 1
+                begun = k
         return shot, black

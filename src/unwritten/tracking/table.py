@@ -1,4 +1,7 @@
-"""The track as a table: ``frame,time_s,x,y,visible,confidence,shot,contact`` in the file's own pixels."""
+"""The track as a table: ``frame,time_s,x,y,visible,confidence,shot,contact`` in the file's own pixels.
+
+Of a camera that moves it has ``page_x,page_y`` too: the tip on the page, in pixels of the first frame of its shot.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from unwritten.files import whole_file
 from unwritten.types import Track
 
 COLUMNS = ("frame", "time_s", "x", "y", "visible", "confidence", "shot", "contact")
+PAGE_COLUMNS = ("page_x", "page_y")
 
 
 def write_track_csv(track: Track, path: Path | str) -> Path:
@@ -23,14 +27,17 @@ def write_track_csv(track: Track, path: Path | str) -> Path:
     path = Path(path)
     with whole_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(COLUMNS)
+        writer.writerow(COLUMNS if track.page_px is None else COLUMNS + PAGE_COLUMNS)
         for index in range(len(track)):
             seen = bool(track.visible[index])
-            x, y = track.tip_px[index]
-            place = (f"{x / track.sample_aspect_ratio:.3f}", f"{y:.3f}") if seen else ("", "")
+            place, page = (
+                [f"{x:.3f}" for x in at[index] / (track.sample_aspect_ratio, 1.0)] if seen else ["", ""]
+                for at in (track.tip_px, track.tip_px if track.page_px is None else track.page_px)
+            )
+            page = [] if track.page_px is None else page
             sure, down = f"{track.confidence[index]:.4f}", f"{track.contact[index]:.4f}"
             writer.writerow(
-                (index, f"{track.time_s[index]:.6f}", *place, int(seen), sure, int(track.shot[index]), down)
+                (index, f"{track.time_s[index]:.6f}", *place, int(seen), sure, int(track.shot[index]), down, *page)
             )
     return path
 
@@ -53,8 +60,12 @@ def read_track_csv(
             rows = list(csv.DictReader(stream))
         columns = {name: [row[name] for row in rows] for name in COLUMNS}
         visible = np.array([value == "1" for value in columns["visible"]], bool)
-        x = np.array([float(value or 0) for value in columns["x"]])
-        y = np.array([float(value or 0) for value in columns["y"]])
+        moves = bool(rows) and all(name in rows[0] for name in PAGE_COLUMNS)
+        tip_px, page_px = (
+            np.array([[float(row[name] or 0) for name in pair] for row in rows]).reshape(-1, 2)
+            * (sample_aspect_ratio, 1.0)
+            for pair in (("x", "y"), PAGE_COLUMNS if moves else ("x", "y"))
+        )
         time_s, confidence, contact = (
             np.array([float(value) for value in columns[name]]) for name in ("time_s", "confidence", "contact")
         )
@@ -67,7 +78,7 @@ def read_track_csv(
         raise UnwrittenError(f"{path}: is not a track; give a table with the columns {','.join(COLUMNS)}") from error
     return Track(
         time_s=time_s,
-        tip_px=np.stack([x * sample_aspect_ratio, y], 1),
+        tip_px=tip_px,
         visible=visible,
         confidence=confidence,
         shot=shot,
@@ -75,4 +86,5 @@ def read_track_csv(
         contact=contact,
         size_px=size_px,
         sample_aspect_ratio=sample_aspect_ratio,
+        page_px=page_px if moves else None,
     )

@@ -10,25 +10,39 @@ import logging
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unwritten.tracking.confidence import calibrated
 from unwritten.tracking.contact import contact_from_motion
+from unwritten.tracking.decide import Claim, likeliest
 from unwritten.tracking.eye import Eye
 from unwritten.tracking.finger import FingerEye
 from unwritten.tracking.follow import Followed, follow
+from unwritten.tracking.hint import HintEye
 from unwritten.tracking.learned import LearnedEye
+from unwritten.tracking.page import PageEye
 from unwritten.tracking.planes import Planes, planes_of_frame, read_planes
 from unwritten.tracking.settings import TrackerSettings
 from unwritten.tracking.view import left_chirality, writing_direction
 from unwritten.types import Frame, Track
 from unwritten.wording import counted
 
-_AGREE = 0.012  # share of the diagonal within which the dark path and the detector mean the same tip
-_SURE, _SURER = 0.6, 0.75  # the detector's usual confidence where no dark path is possible, where a weak one is
+_TOLD_NEAR = 0.015  # share of the diagonal within which a path passes a place that somebody pointed at
+_ASKED_FOR = 10.0  # log odds of a fingertip where the user says that one writes
 _LOG = logging.getLogger(__name__)
+
+
+class Eyes(NamedTuple):
+    """All that look at the frames."""
+
+    nib: Eye
+    learned: LearnedEye
+    finger: FingerEye
+    hint: HintEye
+    page: PageEye
 
 
 def track(path: Path | str, settings: TrackerSettings | None = None) -> Track:
@@ -62,35 +76,28 @@ def track_frames(frames: Iterable[Frame], settings: TrackerSettings | None = Non
 
 def _track(stream: Iterable[Planes], settings: TrackerSettings, name: str) -> Track:
     eye, learned, finger = Eye(settings), LearnedEye(settings, name), FingerEye(settings, name)
+    hint, page = HintEye(settings, name), PageEye()
     first: Planes | None = None
     for planes in stream:
         first = planes if first is None else first
         eye.look(planes)
-        learned.look(planes, eye.state, eye.unconvincing and settings.kind != "mediapipe")
-        # MediaPipe runs only where it is asked for, or where no pen shows.
+        hint.look(planes)
+        page.look(planes, eye.state)
+        learned.look(planes, eye.state, eye.unconvincing or eye.resting)
+        # MediaPipe runs only where it is asked for, where no pen shows, and now and then where one hardly does.
         if settings.kind == "mediapipe" or (settings.kind == "auto" and eye.doubtful):
             finger.look(planes)
+        elif settings.kind == "auto" and (eye.unconvincing or eye.resting):
+            finger.look_if_due(planes)
         else:
             finger.skip()
     finger.close()
     if first is None:
         nothing = np.zeros(0)
         return Track(nothing, np.zeros((0, 2)), nothing > 0, nothing, np.zeros(0, int), nothing, nothing, (0.0, 0.0))
-    found = _found(eye, learned, finger, first, settings, name)
+    hint.close(eye.time_s[-1])
+    found = _found(Eyes(eye, learned, finger, hint, page), first, settings)
     _warn_of_unseen(found, eye.shots()[1], name)
-    return found
-
-
-def _found(
-    eye: Eye, learned: LearnedEye, finger: FingerEye, first: Planes, settings: TrackerSettings, name: str
-) -> Track:
-    """The track of the nib or of the fingertip, whichever the film shows."""
-    if settings.kind == "mediapipe":
-        return _finger_track(eye, finger, first, settings, name)
-    pointing = finger.pointing and not _pen_in_hand(learned, finger, first)
-    found = _nib_track(eye, None if pointing else learned, first, settings, name)
-    if not found.visible.any() and pointing:
-        return _finger_track(eye, finger, first, settings, name)
     return found
 
 
@@ -105,51 +112,25 @@ def _warn_of_unseen(found: Track, black: NDArray[np.bool_], name: str) -> None:
             _LOG.warning("%s: no pen found in shot %d (%s)", name, number + 1, counted(int(lit.sum()), "frame"))
 
 
-def _pen_in_hand(learned: LearnedEye, finger: FingerEye, first: Planes) -> bool:
-    """True when the detector is sure of a tip away from the finger's: a stretched finger along a light pen."""
-    sure = np.nan_to_num(np.array(learned.confidence))
-    both = (sure >= 0.5) & (np.array(finger.confidence) > 0)
-    if both.sum() < 3 or np.median(sure[both]) < _SURER:
-        return False
-    apart = np.hypot(*(np.array(learned.tip) - np.array(finger.tip))[both].T) / np.hypot(*first.luma.shape)
-    return bool(np.median(apart) > 0.05)
-
-
-def _finger_track(eye: Eye, finger: FingerEye, first: Planes, settings: TrackerSettings, name: str) -> Track:
-    shot, black = eye.shots()
-    confidence = np.where(black, 0.0, finger.confidence)
-    result = Track(
-        time_s=np.array(eye.time_s),
-        tip_px=_square_px(np.array(finger.tip), first),
-        visible=confidence > 0,
-        confidence=confidence,
-        shot=shot,
-        shaft_rad=np.array(finger.shaft_rad),
-        contact=np.zeros(len(shot)),
-        size_px=first.size_px,
-        sample_aspect_ratio=first.sample_aspect_ratio,
-        writing_rad=None if settings.writing_deg is None else float(np.radians(settings.writing_deg)),
-        mirrored=bool(settings.mirrored),
-    )
-    return replace(result, contact=contact_from_motion(result, np.full(len(shot), -1.0)))
-
-
-def _nib_track(eye: Eye, learned: LearnedEye | None, first: Planes, settings: TrackerSettings, name: str) -> Track:
+def _found(eyes: Eyes, first: Planes, settings: TrackerSettings) -> Track:
+    """The track that the likeliest claim of each shot makes."""
+    eye = eyes.nib
     time_s = np.array(eye.time_s)
     shot, black = eye.shots()
     count = len(time_s)
     tip, axis = np.zeros((count, 2)), np.tile([0.0, -1.0], (count, 1))
-    visible, bridged = np.zeros(count, bool), np.zeros(count, bool)
+    visible, bridged, of_pen = (np.zeros(count, bool) for _ in range(3))
     confidence, reach = np.zeros(count), np.full(count, -1.0)
+    on_page, moves = tip.copy(), False
     for number in range(int(shot.max()) + 1):
         frames = np.flatnonzero((shot == number) & ~black)
-        adjacent = np.diff(frames) == 1
-        dark = follow([eye.sightings[frame] for frame in frames], adjacent, time_s[frames], settings)
-        asked = learned.follow(frames, adjacent, time_s[frames]) if learned is not None and len(frames) else None
-        path = _decide(dark, asked, first, settings)
-        if path is None:
-            continue
-        tip[frames], axis[frames], visible[frames], bridged[frames], confidence[frames], reach[frames] = path[:6]
+        claim = likeliest(claims_of(frames, time_s[frames], eyes, settings))
+        if claim is not None:
+            path = claim.path
+            tip[frames], axis[frames], visible[frames], bridged[frames], confidence[frames], reach[frames] = path[:6]
+            of_pen[frames] = claim.kind != "finger"
+            on_page[frames] = path.tip if claim.page is None else claim.page
+            moves = moves or claim.page is not None
     if settings.calibrated:
         confidence = calibrated(confidence)
     result = Track(
@@ -163,31 +144,57 @@ def _nib_track(eye: Eye, learned: LearnedEye | None, first: Planes, settings: Tr
         size_px=first.size_px,
         sample_aspect_ratio=first.sample_aspect_ratio,
         bridged=bridged if bridged.any() else None,
+        page_px=_square_px(on_page, first) if moves else None,
     )
     result = replace(result, contact=contact_from_motion(result, reach))
+    if visible.any() and not (visible & of_pen).any():  # a finger has no shaft that tells how its hand lies
+        told = None if settings.writing_deg is None else float(np.radians(settings.writing_deg))
+        return replace(result, writing_rad=told, mirrored=bool(settings.mirrored))
     left = left_chirality(result, eye.pictures, settings)
     writing_rad, mirrored = writing_direction(result, settings, left)
     return replace(result, writing_rad=writing_rad, mirrored=mirrored)
 
 
-def _decide(
-    dark: Followed | None, asked: tuple[Followed, float] | None, first: Planes, settings: TrackerSettings
-) -> Followed | None:
-    """The dark path where it convinces, else what the detector says, if it is sure; None for no pen.
+def claims_of(
+    frames: NDArray[np.int64], time_s: NDArray[np.float64], eyes: Eyes, settings: TrackerSettings
+) -> list[Claim]:
+    """Every path through the frames ``[T]`` of one shot that may be the tip's."""
+    adjacent = np.diff(frames) == 1
+    nib, learned, finger, hint, page = eyes
+    paths: list[tuple[str, Followed | None, float]] = []
+    if len(frames) and settings.kind != "mediapipe":
+        sightings = [
+            hint.seen(int(frame), nib.sightings[frame], False) if frame == hint.hinted else nib.sightings[frame]
+            for frame in frames
+        ]
+        paths.append(("nib", follow(sightings, adjacent, time_s, settings, frames == hint.hinted), 0.0))
+        paths.append(("learned", learned.follow(frames, adjacent, time_s, hint), 0.0))
+    pointed = finger.follow(frames, time_s) if len(frames) else None
+    if pointed is not None:
+        path, prior = pointed
+        paths.append(("finger", path, _ASKED_FOR if settings.kind == "mediapipe" else prior))
+    told = np.flatnonzero(frames == hint.hinted)
+    diagonal_px = settings.fine_diagonal_px / 2
+    return [
+        Claim.of(
+            kind,
+            path,
+            page.to_page(frames, path.tip),
+            time_s,
+            learned.support(frames, path.tip),
+            diagonal_px,
+            prior,
+            len(told) > 0,
+        )
+        for kind, path, prior in paths
+        if path is not None and all(_passes(path, int(row), hint, diagonal_px) for row in told)
+    ]
 
-    A weak dark path that the detector agrees with is kept, for it is exact; one that it is sure of being wrong is not.
-    """
-    evidence = -np.inf if dark is None else dark.evidence
-    usual = dark if evidence >= settings.min_score else None
-    if asked is None or evidence >= settings.convincing:
-        return usual
-    learned, sure = asked
-    if dark is not None:
-        both = dark.visible & learned.visible
-        apart = np.hypot(*(dark.tip - learned.tip)[both].T) / np.hypot(*first.luma.shape)
-        if both.sum() >= 0.9 * learned.visible.sum() and np.mean(apart < _AGREE) > 0.9:
-            return dark._replace(confidence=np.maximum(dark.confidence, np.where(dark.visible, sure, 0.0)))
-    return learned if sure >= (_SURE if usual is None else _SURER) else usual
+
+def _passes(path: Followed, row: int, hint: HintEye, diagonal_px: float) -> bool:
+    """Whether a path shows the tip where somebody says that it is, in frame ``row`` of its shot."""
+    off = np.hypot(*(path.tip[row] - hint.places[cast(int, hint.hinted)].tip))
+    return bool(path.visible[row] and off <= _TOLD_NEAR * diagonal_px)
 
 
 def _square_px(tip: NDArray[np.float64], planes: Planes) -> NDArray[np.float64]:
