@@ -81,6 +81,18 @@ def test_outputs_within_the_folder_are_no_clips(folder: Path) -> None:
     assert not (folder / "seen/seen").exists() and len(list((folder / "seen").rglob("*.mp4"))) == 2
 
 
+def test_links_that_go_round_in_a_circle_are_named_and_the_others_are_tracked(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "broken.mp4").unlink()
+    (folder / "round.mp4").symlink_to("round.mp4")
+    (folder / "deeper" / "up").symlink_to("..")
+    assert main(["track", str(folder), "-o", str(tmp_path / "out")]) == 1
+    assert (tmp_path / "out" / "one.csv").is_file() and (tmp_path / "out" / "deeper" / "two.csv").is_file()
+    said = capsys.readouterr().err
+    assert "round.mp4" in said and "Traceback" not in said
+
+
 def test_clips_that_would_write_the_same_file_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for place in ("a", "b"):
         _clip(tmp_path / place / "x.mp4", 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import math
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -141,7 +142,7 @@ def _clips(paths: list[Path], outputs: Sequence[Path | None]) -> list[tuple[Path
             for found in sorted(path.rglob("*"))
             if found.suffix.lower() in _VIDEO_SUFFIXES
             and not found.name.startswith(".")
-            and not any(output != path.resolve() and found.resolve().is_relative_to(output) for output in written)
+            and not any(output != path.resolve() and _real(found).is_relative_to(output) for output in written)
         ]
         if not inside:
             raise UnwrittenError(
@@ -150,6 +151,11 @@ def _clips(paths: list[Path], outputs: Sequence[Path | None]) -> list[tuple[Path
         for found in inside:
             clips.setdefault(found, found.relative_to(path))
     return list(clips.items())
+
+
+def _real(path: Path) -> Path:
+    """Where a link leads; links that go round in a circle lead nowhere, and reading says so."""
+    return Path(os.path.realpath(path))
 
 
 def _track_one(
