@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from report_runs import make_clips, make_run
 
 from unwritten.report.inputs import read_results
-from unwritten.report.papers import escape_latex, latex, markdown
+from unwritten.report.papers import _escape_markdown, escape_latex, latex, markdown
 
 AWKWARD = r"[5%&a_{$x^2$}#~\<|]"
 
@@ -35,6 +35,14 @@ def test_tables_for_a_paper_have_every_reader_and_even_columns(run_dir: Path) ->
     for tabular, count in ((scores, 7), (answering, 11)):
         body = [line for line in tabular.splitlines() if line.endswith(r"\\") and "multicolumn" not in line]
         assert body and {line.replace(r"\&", "").count("&") + 1 for line in body} == {count}
+
+
+@given(st.text())
+def test_a_markdown_cell_is_one_line_without_an_open_mark_and_says_what_it_was_given(text: str) -> None:
+    cell = _escape_markdown(text)
+    bare = re.sub(r"\\.", "", cell)
+    assert "\n" not in cell and not set(bare) & set("`*_[]<>|~\\")
+    assert re.sub(r"\\(.)", r"\1", cell) == " ".join(text.split())
 
 
 @settings(max_examples=50, deadline=None)

@@ -14,7 +14,8 @@ from unwritten.cli import main
 from unwritten.media import write_video
 from unwritten.tracking import read_track_csv
 from unwritten.tracking.ink import draw_svg, recover_ink, write_ink
-from unwritten.types import Track
+from unwritten.tracking.overlay import draw_overlay
+from unwritten.types import Frame, Track
 
 
 def _clip(path: Path, frames: int = 4) -> None:
@@ -112,6 +113,23 @@ def _letters(count: int) -> Track:
     contact = np.where(phase < 0.67, 0.95, 0.05)
     up = np.full(len(shot), -1.2)
     return Track(time_s, tip, known, known * 0.9, shot, up, contact, (480.0, 854.0), writing_rad=0.0)
+
+
+def test_an_overlay_keeps_the_first_size_where_the_film_changes_its_own() -> None:
+    sizes = [(90, 160), (90, 160), (180, 320), (45, 80)]
+    frames = [Frame(np.full((*size, 3), 200, np.uint8), index / 30) for index, size in enumerate(sizes)]
+    count = len(frames)
+    track = Track(
+        time_s=np.arange(count) / 30,
+        tip_px=np.full((count, 2), 40.0),
+        visible=np.ones(count, bool),
+        confidence=np.ones(count),
+        shot=np.zeros(count, int),
+        shaft_rad=np.zeros(count),
+        contact=np.ones(count),
+        size_px=(160.0, 90.0),
+    )
+    assert [image.shape for image in draw_overlay(frames, track)] == [(90, 160, 3)] * count
 
 
 def test_svg_ink_has_one_panel_per_shot_and_faint_travel(tmp_path: Path) -> None:
